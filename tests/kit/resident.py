@@ -1,16 +1,19 @@
 """A resident hub for tests of faces, and tests that run with one and without."""
 
+import json
 import os
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from watchfiles import watch
 
+from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.settings import paths
 from gshtui.shell.hub_registry import is_live
 from tests.kit.tmux import end_server, short_folder
-from tests.kit.warm_program import start_gsh
+from tests.kit.warm_program import WarmProcess, start_gsh
 
 
 @contextmanager
@@ -42,3 +45,19 @@ def beside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
         return
     with resident_hub(monkeypatch):
         yield "resident"
+
+
+def keeper_pid() -> int:
+    found = running_keeper(paths.data_dir())
+    assert found is not None
+    return found.process.pid
+
+
+def events_until(process: WarmProcess, kind: str) -> dict[str, Any]:
+    """Read the process's JSON lines up to the first event of this type."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        event = json.loads(line)
+        if event["type"] == kind:
+            return event
+    raise AssertionError(f"it ended without {kind}")

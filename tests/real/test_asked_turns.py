@@ -20,20 +20,14 @@ from tests.kit.command import DEADLINE, CommandResult, command, environment, run
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say
 from tests.kit.pty_child import PtyChild
-from tests.kit.resident import resident
+from tests.kit.resident import events_until, keeper_pid, resident
 from tests.kit.tmux import eventually
-from tests.kit.warm_program import WarmProcess, start_gsh
+from tests.kit.warm_program import start_gsh
 
 __all__ = ["resident"]
 pytestmark = pytest.mark.usefixtures("resident")
 
 MAPPED = [] if os.geteuid() == 0 else ["--map-root-user"]
-
-
-def keeper_pid() -> int:
-    found = running_keeper(data_dir())
-    assert found is not None
-    return found.process.pid
 
 
 async def prompted(project: Path, *words: str, env: dict[str, str] | None = None) -> CommandResult:
@@ -94,16 +88,6 @@ async def test_a_face_in_a_container_is_served_by_no_hub_outside(project: Path) 
         )
         assert ran.returncode == 0, ran.stderr
         assert shown.encode() in ran.stdout
-
-
-def events_until(process: WarmProcess, kind: str) -> dict[str, Any]:
-    """Read the process's JSON lines up to the first event of this type."""
-    assert process.stdout is not None
-    for line in process.stdout:
-        event = json.loads(line)
-        if event["type"] == kind:
-            return event
-    raise AssertionError(f"it ended without {kind}")
 
 
 def roles(project: Path, session: str) -> list[str]:

@@ -20,7 +20,6 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalSettled
 from gshtui.bus.events.fleet_events import AgentEnded
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.client.window_link import WindowLink
-from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.hub.faces.window_hub import WindowHub
 from gshtui.settings.paths import data_dir
 from gshtui.ui.kit.hub_port import OpenRequest
@@ -30,7 +29,7 @@ from tests.kit.configuration import made_project
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Fault, Say
 from tests.kit.loopback.server import Loopback
-from tests.kit.resident import resident
+from tests.kit.resident import keeper_pid, resident
 from tests.kit.tmux import DEADLINE, eventually
 from tests.kit.warm_program import run_gsh
 
@@ -57,12 +56,6 @@ def hang_up(app: Workbench) -> None:
     reading = link_of(app)._reading
     assert reading is not None and reading.cancel()
     link_of(app)._writer.transport.abort()
-
-
-def keeper_pid() -> int:
-    found = running_keeper(data_dir())
-    assert found is not None
-    return found.process.pid
 
 
 def held_in(session: str) -> int:

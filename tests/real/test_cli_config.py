@@ -74,10 +74,8 @@ def test_trust_needs_a_person_or_a_yes(home: Home, tmp_path: Path) -> None:
     assert run_gsh("config", "trust", "--revoke", "--json", cwd=project).json["trust"] == "untrusted"
 
 
-@pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"\n", 4), (b"no\n", 4), (b"\x04", 4)])
-def test_trust_shows_the_file_and_asks(home: Home, tmp_path: Path, answer: bytes, code: int) -> None:
-    project = made_project(tmp_path / "project")
-    project_file(project, "[agent]\nmax_steps = 3 # \x1b]0;title\x07\n", trusted=False)
+def trusted_by_hand(project: Path, answer: bytes, *, until: bytes) -> tuple[int, bytes]:
+    """The exit code, and what a person at a terminal saw."""
     leader, follower = pty.openpty()
     try:
         os.write(leader, answer)
@@ -92,12 +90,20 @@ def test_trust_shows_the_file_and_asks(home: Home, tmp_path: Path, answer: bytes
             check=False,
         )
         said = b""
-        while b"max_steps = 3" not in said:  # a terminal gives what is there, not all that will be
+        while until not in said:  # a terminal gives what is there, not all that will be
             said += os.read(leader, 65_536)
     finally:
         os.close(leader)
         os.close(follower)
-    assert done.returncode == code
+    return done.returncode, said
+
+
+@pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"\n", 4), (b"no\n", 4), (b"\x04", 4)])
+def test_trust_shows_the_file_and_asks(home: Home, tmp_path: Path, answer: bytes, code: int) -> None:
+    project = made_project(tmp_path / "project")
+    project_file(project, "[agent]\nmax_steps = 3 # \x1b]0;title\x07\n", trusted=False)
+    returned, said = trusted_by_hand(project, answer, until=b"max_steps = 3")
+    assert returned == code
     assert b"max_steps = 3" in said
     assert b"\x1b]0;" not in said
 
@@ -109,26 +115,8 @@ def test_trust_shows_what_was_changed_since(home: Home, tmp_path: Path) -> None:
     trusted = run_gsh("config", "trust", "--yes", "--json", cwd=project).json
     assert trusted["files"] == ["AGENTS.md", "CLAUDE.md"]
     (project / "AGENTS.md").write_text("Other \x1b]0;rules\x07.\n", encoding="utf-8")
-    leader, follower = pty.openpty()
-    try:
-        os.write(leader, b"n\n")
-        done = subprocess.run(
-            command(["config", "trust"]),
-            stdin=follower,
-            stdout=subprocess.PIPE,
-            stderr=follower,
-            cwd=project,
-            env=environment(),
-            timeout=DEADLINE,
-            check=False,
-        )
-        said = b""
-        while b"Other " not in said:  # a terminal gives what is there, not all that will be
-            said += os.read(leader, 65_536)
-    finally:
-        os.close(leader)
-        os.close(follower)
-    assert done.returncode == 4
+    returned, said = trusted_by_hand(project, b"n\n", until=b"Other ")
+    assert returned == 4
     assert b"AGENTS.md (changed) says" in said and b"Other " in said
     assert b"CLAUDE.md" not in said and b"\x1b]0;" not in said
 

@@ -1,6 +1,5 @@
 """`gsh-tui prompt` as a process: the offline provider behind the real loop, the real store, real tools."""
 
-import json
 import os
 import pty
 import signal
@@ -8,7 +7,6 @@ import sqlite3
 import subprocess
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,8 +15,8 @@ from gshtui.settings.paths import data_dir
 from tests.kit.command import DEADLINE, command, environment
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
-from tests.kit.resident import beside
-from tests.kit.warm_program import WarmProcess, run_gsh, start_gsh
+from tests.kit.resident import beside, events_until
+from tests.kit.warm_program import run_gsh, start_gsh
 
 pytestmark = pytest.mark.usefixtures("beside")
 __all__ = ["beside"]
@@ -30,16 +28,6 @@ def project(tmp_path: Path) -> Path:
     folder = made_project(tmp_path / "project")
     (folder / "README.md").write_text("hello from the readme\n", encoding="utf-8")
     return folder
-
-
-def until(process: WarmProcess, kind: str) -> dict[str, Any]:
-    """Read the process's JSON lines up to the first event of this type."""
-    assert process.stdout is not None
-    for line in process.stdout:
-        event = json.loads(line)
-        if event["type"] == kind:
-            return event
-    raise AssertionError(f"it ended without {kind}")
 
 
 def test_text_to_stdout_and_nothing_else(project: Path) -> None:
@@ -212,9 +200,9 @@ def test_the_time_is_up_while_nobody_writes_to_standard_input(project: Path) -> 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_keeps_everything(project: Path, number: signal.Signals) -> None:
     with start_gsh("prompt", "--json", "--yes", SLEEP, cwd=project) as process:
-        until(process, "ToolStarted")
+        events_until(process, "ToolStarted")
         process.send_signal(number)
-        last = until(process, "TurnFinished")
+        last = events_until(process, "TurnFinished")
         out, err = process.communicate(timeout=DEADLINE)
     assert (process.returncode, out) == (130, b"")
     assert (last["stop"], last["exit"]) == ("interrupted", 130)
@@ -226,7 +214,7 @@ def test_an_interrupt_keeps_everything(project: Path, number: signal.Signals) ->
 
 def test_a_reader_that_goes_away_stops_the_turn(project: Path) -> None:
     with start_gsh("prompt", "--json", "--yes", SLEEP, cwd=project) as process:
-        session = until(process, "ToolStarted")["session"]
+        session = events_until(process, "ToolStarted")["session"]
         assert process.stdout is not None
         process.stdout.close()
         # The next event finds nobody there: here it is that of the tool, which this ends.
@@ -239,7 +227,7 @@ def test_a_reader_that_goes_away_stops_the_turn(project: Path) -> None:
 
 def test_a_reader_of_the_first_line_gets_it(project: Path) -> None:
     with start_gsh("prompt", "--json", "read README.md", cwd=project) as process:
-        until(process, "PartStarted")
+        events_until(process, "PartStarted")
         assert process.stdout is not None
         process.stdout.close()
         code = process.wait(DEADLINE)
@@ -250,7 +238,7 @@ def test_a_reader_of_the_first_line_gets_it(project: Path) -> None:
 
 def test_a_conversation_that_is_open_elsewhere_says_where(project: Path) -> None:
     with start_gsh("prompt", "--json", "--yes", SLEEP, cwd=project) as process:
-        session = until(process, "ToolStarted")["session"]
+        session = events_until(process, "ToolStarted")["session"]
         second = run_gsh("prompt", "--session", session, "hello", cwd=project)
         assert second.code == 1
         keeper = running_keeper(data_dir())
@@ -344,7 +332,7 @@ def test_the_second_interrupt_does_not_ask(project: Path) -> None:
     (project / "long.txt").write_text("a line of words\n" * 2_000, encoding="utf-8")
     lines = "\n".join([*["read long.txt 1-2000"] * 20, SLEEP])
     with start_gsh("prompt", "--json", "--yes", lines, cwd=project) as process:
-        while until(process, "ToolStarted")["tool"] != "bash":
+        while events_until(process, "ToolStarted")["tool"] != "bash":
             pass
         # What is still to come is one line with all results: far more than a pipe holds.
         process.send_signal(signal.SIGINT)

@@ -13,7 +13,6 @@ from gshtui.bus.messages import Usage
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.store.tables import context_tables, sent_texts
-from tests.kit.home import Home
 from tests.kit.record import open_record, python_child, read_line
 
 
@@ -27,11 +26,6 @@ def block(number: int, words: str = "", **more: object) -> Block:
 
 def mark(session: str, number: int, agent: str = "main") -> Iteration:
     return Iteration(f"{session}-{agent}-{number}", agent, session, f"t{number}", 1, float(number), tokens=number)
-
-
-@pytest.fixture
-def path(home: Home) -> Path:
-    return home.data / "gsh" / "gsh.db"
 
 
 async def _session(store: Store) -> str:

@@ -14,12 +14,10 @@ import psutil
 import pytest
 
 from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
-from gshtui.tmux.server import TmuxServer
-from tests.kit.command import ROOT
 from tests.kit.native_agents import DEADLINE
 from tests.kit.running_hub import heard_hub
 from tests.kit.storms import FULL
-from tests.kit.tmux import eventually, kill_server
+from tests.kit.tmux import eventually
 
 pytestmark = pytest.mark.tmux
 
@@ -44,14 +42,9 @@ asyncio.run(main())
 
 
 @pytest.fixture
-async def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Path]:
-    """A project; the tmux server that its agents live on is ended after the test."""
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    (tmp_path / "notes.txt").write_text("Zanzibar is an island.\n")
-    yield tmp_path
-    server = TmuxServer("gsh")
-    await kill_server(server)
-    await server.close()
+def folder(folder: Path) -> Path:
+    (folder / "notes.txt").write_text("Zanzibar is an island.\n")
+    return folder
 
 
 @contextlib.asynccontextmanager

@@ -5,7 +5,6 @@ An agent in a terminal works on meanwhile; what it was sent waits for its turn, 
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
@@ -15,27 +14,15 @@ from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import KEEPER_PARTS, HubOptions
 from gshtui.settings.loader import load
-from gshtui.tmux.server import TmuxServer
-from tests.kit.command import ROOT
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Call, Say
 from tests.kit.loopback.server import Asked, Loopback
 from tests.kit.record import latest_session, texts_of
 from tests.kit.storms import FULL
-from tests.kit.tmux import kill_server
 
 pytestmark = pytest.mark.tmux
 NAMES = ("Q1", "Q2", "Q3")
 WORK = Call("bash", {"command": "until test -e go; do sleep 0.1; done"})
-
-
-@pytest.fixture
-async def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Path]:
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    yield tmp_path
-    server = TmuxServer("gsh")
-    await kill_server(server)
-    await server.close()
 
 
 async def _keeper(folder: Path) -> Hub:

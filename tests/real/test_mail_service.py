@@ -16,15 +16,9 @@ from gshtui.fleet.mail import outbox
 from gshtui.fleet.native.unreached_prompts import UnreachedPrompts
 from gshtui.providers.port import ProviderError
 from gshtui.system.ids import new_id
-from tests.kit.home import Home
 from tests.kit.mail_harness import open_mail
 from tests.kit.scripted_provider import Hang
 from tests.kit.tmux import eventually
-
-
-@pytest.fixture
-def path(home: Home) -> Path:
-    return home.data / "gsh" / "gsh.db"
 
 
 async def test_a_message_is_quoted_as_an_agents_and_goes_from_queued_to_acted(path: Path) -> None:

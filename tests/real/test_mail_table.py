@@ -11,7 +11,6 @@ from gshtui.fleet.mail.delivery_state import DeliveryState
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.tables import mail_table
 from gshtui.system.ids import new_id
-from tests.kit.home import Home
 from tests.kit.record import open_record, python_child, read_line
 
 TAKER = """
@@ -31,11 +30,6 @@ asyncio.run(main())
 
 def letter(text: str = "hello", **fields: object) -> Letter:
     return Letter(**{"id": new_id(), "sender": "0001", "recipient": "0002", "text": text, **fields})  # pyright: ignore[reportArgumentType]
-
-
-@pytest.fixture
-def path(home: Home) -> Path:
-    return home.data / "gsh" / "gsh.db"
 
 
 async def test_messages_are_kept_in_order_and_found_by_the_end_of_their_id(path: Path) -> None:

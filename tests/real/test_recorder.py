@@ -2,9 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,12 +23,6 @@ from gshtui.ui.window.pane_layout import PaneLayout, arrange
 from tests.kit.record import open_record
 
 NOON = 1_795_262_400.0  # 2026-11-21 12:00 UTC
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncGenerator[Store]:
-    async with open_record(tmp_path / "gsh.db") as made:
-        yield made
 
 
 def row(number: int = 1, **fields: Any) -> UsageRow:

@@ -60,12 +60,6 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Path:
-    (tmp_path / "state").mkdir()
-    return tmp_path / "state"
-
-
-@pytest.fixture
 def harness(project: Path, own: Path) -> ToolHarness:
     return ToolHarness(project, ToolConfig(os.environ, sandboxes=Sandboxes(SandboxSettings(), (own,))))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from gshtui.shell.log.note_command import commands as note_commands
 from gshtui.store.log.log_writer import LogFile
 from gshtui.store.record.store import Store
 from gshtui.tools.shell import stored_output
-from tests.kit.record import no_sync, open_record
+from tests.kit.record import no_sync
 
 NOW = time.time()
 HOSTILE = [
@@ -45,12 +44,6 @@ HOSTILE = [
     "漢",
     "^",
 ]
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncGenerator[Store]:
-    async with open_record(tmp_path / "gsh.db") as made:
-        yield made
 
 
 @pytest.fixture

@@ -137,13 +137,6 @@ MOST = len(BAD) * 2 // 3
 
 
 @pytest.fixture
-async def store() -> AsyncIterator[Store]:
-    opened = await Store.open(paths.data_dir() / "gsh.db")
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
 async def faults() -> list[str]:
     """What failed inside the program."""
     seen: list[str] = []

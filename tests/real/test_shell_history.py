@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,6 @@ from tests.kit.endings import closing_async
 from tests.kit.storms import examples
 
 AT = 1_760_000_000.0
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    opened = await Store.open(tmp_path / "gsh.db")
-    yield opened
-    await opened.close()
 
 
 def started(number: int, command: str = "make", *, shell: str = "s1", at: float = AT, cwd: str = "/p") -> ShellRecord:
@@ -174,14 +166,14 @@ async def test_a_note_is_kept_once_however_often_its_line_comes(store: Store) ->
     assert await store.shells.notes(before=AT) == [] and await store.shells.notes(kind="file") == []
 
 
-async def test_the_history_survives_a_damaged_word_index(store: Store, tmp_path: Path) -> None:
+async def test_the_history_survives_a_damaged_word_index(store: Store, path: Path) -> None:
     await store.shells.add_all([started(n, f"command-{n}") for n in range(1, 50)])
     await store.close()
-    with sqlite3.connect(tmp_path / "gsh.db") as raw:
+    with sqlite3.connect(path) as raw:
         (first,) = raw.execute("SELECT min(id) FROM history_fts_data WHERE id > 10").fetchone()
         raw.execute("UPDATE history_fts_data SET block = x'ff00ff00ff00ff' WHERE id >= ?", (first,))
     raw.close()
-    async with closing_async(await Store.open(tmp_path / "gsh.db")) as again:
+    async with closing_async(await Store.open(path)) as again:
         assert [row.number for row in await again.shells.find_all(HistoryQuery(query="command-4"), limit=100)] == [
             *range(49, 39, -1),
             4,

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -75,13 +75,6 @@ async def until_kept(store: Store, count: int) -> None:
 
 async def until_count(store: Store, count: int) -> None:
     await eventually(store.shells.count, until=lambda kept: kept == count)
-
-
-@pytest.fixture
-async def store() -> AsyncIterator[Store]:
-    opened = await Store.open(paths.data_dir() / "gsh.db")
-    yield opened
-    await opened.close()
 
 
 @contextlib.asynccontextmanager

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,6 @@ from gshtui.shell.log.spool_sync import SpoolSync, make_spool_sync
 from gshtui.shell.socket_lease import SocketLease
 from gshtui.store.record.store import Store
 from tests.kit.command import ROOT
-
-
-@pytest.fixture
-async def store() -> AsyncIterator[Store]:
-    opened = await Store.open(paths.data_dir() / "gsh.db")
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Cuts and summaries of an agent in a real tmux, asked for and answered by the window over its socket."""
 
-from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
@@ -10,26 +9,18 @@ from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
 from gshtui.bus.events.context_events import ContextCut, CutFailed, CutRequested, SummaryAnswered, SummaryProposed
 from gshtui.bus.events.fleet_events import AgentSpawned, AgentSpawnRequested
 from gshtui.system.ids import new_id
-from gshtui.tmux.server import TmuxServer
-from tests.kit.command import ROOT
 from tests.kit.context_harness import SUMMARY
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Say
 from tests.kit.running_hub import heard_hub
-from tests.kit.tmux import kill_server
 
 pytestmark = pytest.mark.tmux
 
 
 @pytest.fixture
-async def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Path]:
-    """A project; the tmux server that its agents live on is ended after the test."""
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+def folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GSH_CONTEXT__REVIEW_SUMMARIES", "true")
-    yield tmp_path
-    server = TmuxServer("gsh")
-    await kill_server(server)
-    await server.close()
+    return folder
 
 
 async def test_a_compaction_is_asked_for_shown_and_answered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

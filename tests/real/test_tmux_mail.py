@@ -11,7 +11,6 @@ from gshtui.bus.events.fleet_events import AgentEnded
 from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle.transport import TerminalTransport
 from gshtui.tmux.server import TmuxServer
-from tests.kit.home import Home
 from tests.kit.mail_harness import open_mail
 from tests.kit.scripted_provider import Hang
 from tests.kit.terminal_tools import REPL
@@ -20,11 +19,6 @@ from tests.kit.tmux import eventually, tmux, wait_for_text
 __all__ = ["tmux"]
 
 PROGRAM = (sys.executable, "-c", REPL)
-
-
-@pytest.fixture
-def path(home: Home) -> Path:
-    return home.data / "gsh" / "gsh.db"
 
 
 async def test_a_message_is_typed_into_a_program_and_confirmed_by_its_own_word(path: Path, tmux: TmuxServer) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
@@ -18,28 +17,16 @@ from gshtui.commands.declaration import Caller, CommandError, UsageError
 from gshtui.fleet.core.agent_calls import AnswerAgent
 from gshtui.hub.hub_options import ALL_PARTS
 from gshtui.system.ids import new_id
-from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT
 from tests.kit.fleet_harness import echo_program
 from tests.kit.mcp_turns import configure
 from tests.kit.running_hub import heard_hub, running_hub
-from tests.kit.tmux import kill_server
 from tests.kit.warm_program import run_gsh
 
 pytestmark = pytest.mark.tmux
 SCREENS = ROOT / "tests" / "fixtures" / "screens" / "claude" / "2.1.197"
 SILENT = (sys.executable, "-m", "tests.kit.fake_agent", "--screens", str(SCREENS), "--work", "0.5", "--mute")
 """A program that reports nothing."""
-
-
-@pytest.fixture
-async def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Path]:
-    """A project; the tmux server that its agents live on is ended after the test."""
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    yield tmp_path
-    server = TmuxServer("gsh")
-    await kill_server(server)
-    await server.close()
 
 
 async def test_spawned_asked_answered_reported(folder: Path) -> None:

@@ -13,27 +13,20 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.bus.events.fleet_events import MessageActed
 from gshtui.commands.declaration import CommandError
 from gshtui.hub.hub import Hub
-from gshtui.tmux.server import TmuxServer
-from tests.kit.command import ROOT
 from tests.kit.loopback.apis import loopback
 from tests.kit.loopback.script import Answer, Call, Say
 from tests.kit.loopback.server import Asked
 from tests.kit.native_agents import EventLog
 from tests.kit.running_hub import heard_hub
-from tests.kit.tmux import kill_server, wait_for_text
+from tests.kit.tmux import wait_for_text
 
 pytestmark = pytest.mark.tmux
 
 
 @pytest.fixture
-async def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Path]:
-    """A project; the tmux server that its agents live on is ended after the test."""
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+def folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "loopback")
-    yield tmp_path
-    server = TmuxServer("gsh")
-    await kill_server(server)
-    await server.close()
+    return folder
 
 
 @contextlib.asynccontextmanager

@@ -71,11 +71,6 @@ asyncio.run(main())
 """.replace("ID", repr(ID))
 
 
-@pytest.fixture
-def path(home: Home) -> Path:
-    return home.data / "gsh" / "gsh.db"
-
-
 @asynccontextmanager
 async def killed(
     path: Path, tmux: TmuxServer, moment: str, text: str, *options: str
