@@ -508,6 +508,23 @@ def test_nobody_swallows_a_cancellation_that_may_be_its_own() -> None:
     assert swallowed == ["shell/hub_listener.py"], "which is cancelled by nobody but its own end"
 
 
+DATACLASS = re.compile(r"compare=False|repr=False|init=False|cached_property")
+"""What a struct cannot have."""
+
+
+def test_records_are_structs() -> None:
+    """A dataclass takes fifty times as long to make, at each start of each process."""
+    for path in source.files():
+        module = source.tree(path)
+        made = [node for node in source.nodes(path, ast.ClassDef) if "dataclass" in map(_called, node.decorator_list)]
+        needed = DATACLASS.search(ast.unparse(module))
+        assert not made or needed, f"{source.name(path)}: {made[0].name} can be a msgspec.Struct"
+
+
+def _called(decorator: ast.expr) -> str:
+    return ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator).rpartition(".")[2]
+
+
 def test_every_type_that_is_decoded_is_learned() -> None:
     calls = [
         f"{source.name(file)}:{node.lineno}"

@@ -4,37 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 
-class AnswerStep:
+
+class AnswerStep(msgspec.Struct, frozen=True):
     """A piece of an answer."""
 
-    __slots__ = ()
 
-
-@dataclass(frozen=True, slots=True)
-class Utterance(AnswerStep):
+class Utterance(AnswerStep, frozen=True):
     """Words."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reasoning(AnswerStep):
+class Reasoning(AnswerStep, frozen=True):
     """Reasoning; signed where the API signs it."""
 
     text: str
     signed: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class ToolUse(AnswerStep):
+class ToolUse(AnswerStep, frozen=True):
     """A tool call. Several in a row are parallel. `raw` is sent in place of the arguments' JSON."""
 
     name: str
-    arguments: dict[str, Any] = field(default_factory=dict[str, Any])
+    arguments: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
     id: str = ""
     raw: str | None = None
     namespace: str = ""
@@ -46,8 +42,7 @@ class ToolUse(AnswerStep):
         return json.dumps(self.arguments) if self.raw is None else self.raw
 
 
-@dataclass(frozen=True, slots=True)
-class TokenUse(AnswerStep):
+class TokenUse(AnswerStep, frozen=True):
     """Usage by our count: `input` leaves the cache out, `output` includes the reasoning."""
 
     input: int = 10
@@ -62,8 +57,7 @@ class TokenUse(AnswerStep):
         return self.input + self.cache_read + self.cache_write
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerEnd(AnswerStep):
+class AnswerEnd(AnswerStep, frozen=True):
     """How the answer ends when not as usual: `max_tokens` or `refusal`."""
 
     why: str

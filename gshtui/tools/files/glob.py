@@ -8,7 +8,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -24,8 +23,7 @@ from gshtui.tools.files.read import reading
 from gshtui.tools.files.workspace import Workspace
 
 
-@dataclass(slots=True)
-class Walk:
+class Walk(msgspec.Struct):
     """One walk of a folder, and its outcome."""
 
     root: str
@@ -33,7 +31,7 @@ class Walk:
     deadline: float = float("inf")
     """A time of `time.monotonic`, in seconds."""
     stopped: Callable[[], bool] = lambda: False
-    cut: bool = field(default=False, init=False)
+    cut: bool = False
     """The deadline or the stop flag ended the walk; it is incomplete."""
 
     def files(self) -> Iterator[os.DirEntry[str]]:

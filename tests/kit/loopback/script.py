@@ -6,8 +6,9 @@ but the faults is also what the product's own model says.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from gshtui.programs.check.model_answers import AnswerEnd as Ends
 from gshtui.programs.check.model_answers import AnswerStep as Step
@@ -22,13 +23,11 @@ __all__ = ["Answer", "Call", "Ends", "Fault", "Say", "Spent", "Step", "Strange",
 __all__ += ["end", "fault", "parse", "parse_step", "pieces", "spent"]
 
 
-@dataclass(frozen=True, slots=True)
-class Strange(Step):
+class Strange(Step, frozen=True):
     """Events and blocks that no client knows yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fault(Step):
+class Fault(Step, frozen=True):
     """Something that goes wrong. `after` counts deltas that are still sent before it."""
 
     kind: str
@@ -36,7 +35,7 @@ class Fault(Step):
     status_code: int = 0
     retry_after: float | None = None
     message: str = ""
-    headers: dict[str, str] = field(default_factory=dict[str, str])
+    headers: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     """More headers of the refusal."""
 
     @classmethod
