@@ -120,6 +120,22 @@ def test_what_was_typed_stays_until_the_input_shows_it_and_looks_the_same_there(
     assert (folder / "said").read_text() == "first words!"
 
 
+def test_nothing_is_left_of_a_line_that_was_painted_elsewhere(started: list[PtyChild], folder: Path) -> None:
+    """The first start in a folder knows no frame, so its line is not where the input will be."""
+    child = frame_child(folder, "app", str(folder / "said"))
+    started.append(child)
+    watched = Watched(child)
+
+    def rows() -> list[str]:
+        return [text for row in watched.look().rows if "first words" in (text := text_of(row))]
+
+    child.go(b"first words")
+    child.read_until(lambda: any(text.startswith("  first words") for text in rows()))
+    child.read_until(lambda: len(found := rows()) == 1 and not found[0].startswith("  first words"))
+    child.write(b"!")
+    assert child.wait() == 0
+
+
 @given(st.lists(st.text(alphabet=st.characters(exclude_categories=("Cs",)), max_size=8), max_size=8))
 def test_the_line_never_draws_outside_its_place(pieces: list[str]) -> None:
     screen = ScreenCells(30, 5)

@@ -452,7 +452,7 @@ def release_input(
 
 def _end_line(driver: WorkbenchDriver, area: Widget) -> None:
     driver.end_line()
-    area.refresh()  # what was drawn over it is still on the terminal
+    area.screen.refresh()  # what was drawn over it is still on the terminal, and the input may be elsewhere now
 
 
 @contextmanager
