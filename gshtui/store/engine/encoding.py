@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from gshtui.bus.messages import Message, ToolResult
+from gshtui.system.json_types import is_object
 from gshtui.system.struct_types import learned
 
 MAX_DEPTH = 100
@@ -31,7 +32,7 @@ def decoder(kind: type[T], *, strict: bool = True) -> msgspec.json.Decoder[T]:
 
 
 @cache
-def _decoder(kind: Any, strict: bool) -> msgspec.json.Decoder[Any]:
+def _decoder(kind: type[Any], strict: bool) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(learned(kind), strict=strict)
 
 
@@ -44,7 +45,7 @@ def clean_text(text: str) -> str:
     return text
 
 
-def clean(value: Any, depth: int = 0) -> Any:
+def clean(value: object, depth: int = 0) -> Any:
     """Plain JSON data: text without lone surrogates, NaN and infinities as words, keys as text.
 
     Keeps integers up to 8,192 bits; anything that is not JSON data becomes its `str`.
@@ -60,11 +61,10 @@ def clean(value: Any, depth: int = 0) -> Any:
         return value if bits <= MAX_INTEGER_BITS else f"(an integer of {bits} bits)"
     if depth >= MAX_DEPTH:
         return TOO_DEEP
-    if isinstance(value, dict):
-        items = cast("dict[Any, Any]", value).items()
-        return {clean_text(str(key)): clean(item, depth + 1) for key, item in items}
+    if is_object(value):
+        return {clean_text(str(key)): clean(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [clean(item, depth + 1) for item in cast("list[Any]", value)]
+        return [clean(item, depth + 1) for item in cast("list[object]", value)]
     return clean_text(str(value))
 
 
@@ -93,7 +93,7 @@ def decode_message(data: bytes | str) -> Message:
     return decoder(Message).decode(data)
 
 
-def encode_plain(value: Any) -> bytes:
+def encode_plain(value: object) -> bytes:
     """Any value as JSON, repaired if necessary."""
     return _encoder.encode(clean(value))
 

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from gshtui.store.log.log_records import Record
+from gshtui.system.json_types import is_array, is_object
 
 _BLOCK = 1024 * 1024
 _LONGEST_LINE = 4 * 1024 * 1024
@@ -163,14 +164,9 @@ def _texts(record: Record) -> Iterator[str]:
             yield from _text(value)
 
 
-def _text(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        inner: dict[Any, Any] = value  # type: ignore[reportUnknownVariableType]
-        for one in inner.values():
-            yield from _text(one)
-    elif isinstance(value, list):
-        items: list[Any] = value  # type: ignore[reportUnknownVariableType]
-        for one in items:
+def _text(value: object) -> Iterator[str]:
+    if is_object(value) or is_array(value):
+        for one in value.values() if is_object(value) else value:
             yield from _text(one)
     elif value is not None:
         yield str(value)

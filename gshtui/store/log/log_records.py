@@ -92,7 +92,7 @@ class Recorder:
                 return _error(event)
 
 
-def _of(type: RecordType, event: Event, **fields: Any) -> Record:
+def _of(type: RecordType, event: Event, **fields: object) -> Record:
     named = {name: getattr(event, name, "") for name in ("agent", "session")}
     return {"type": type, **{k: v for k, v in named.items() if v}, **{k: v for k, v in fields.items() if v != ""}}
 

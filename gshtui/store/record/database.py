@@ -14,7 +14,7 @@ import sqlite3
 import tempfile
 import time
 from pathlib import Path
-from typing import Literal, TypeVar, cast
+from typing import Literal, TypeVar
 from urllib.parse import quote
 
 import aiosqlite
@@ -219,8 +219,8 @@ class Database(aiosqlite.Connection):
         if self._is_closed() or not self._running:
             raise closed()
         try:
-            done = await self._execute(self._work, work)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-            return cast("T", done)
+            done: T = await self._execute(self._work, work)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+            return done
         except (sqlite3.Error, OSError) as error:
             if self._is_closed():
                 raise closed() from error

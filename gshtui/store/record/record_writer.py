@@ -12,7 +12,7 @@ import sqlite3
 import time
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -41,7 +41,7 @@ class _Operation(msgspec.Struct):
 
 
 class _Result(msgspec.Struct):
-    value: Any = None
+    value: object = None
     error: Exception | None = None
 
 
@@ -72,10 +72,10 @@ class RecordWriter:
             path = self._database.path
             hint = f"Make {path.parent} writable, or make room there; recording then continues by itself."
             raise StoreError("readonly", f"The record {path} is open read-only.", hint=hint)
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._operations.append(_Operation(work, answer))
         self._wake.set()
-        return cast("T", await answer)
+        return await answer
 
     def record(self, entry: JournalEntry) -> None:
         """Queue a journal entry. While nothing can be written, entries wait in memory."""

@@ -73,7 +73,7 @@ async def lines(
         yield "]\n"
 
 
-def _cleaned(value: Any, redact: Callable[[str], str]) -> Any:
+def _cleaned(value: object, redact: Callable[[str], str]) -> Any:
     """The value with every text cleaned but the names of fields, and attached files, which are no text."""
     if isinstance(value, str):
         return redact(value)
@@ -194,7 +194,7 @@ def _fenced(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"
 
 
-def _line(kind: str, **fields: Any) -> str:
+def _line(kind: str, **fields: object) -> str:
     return msgspec.json.encode({"type": kind, **fields}).decode() + "\n"
 
 

@@ -223,13 +223,13 @@ class AgentTable(Table):
         """Add an agent of this process, with the next number and a unique name, unlike those of these people."""
         return await self._write(lambda connection: add_agent(connection, row, request, people))
 
-    async def update(self, id: str, *, people: Collection[str] = (), **changes: Any) -> AgentRow:
+    async def update(self, id: str, *, people: Collection[str] = (), **changes: object) -> AgentRow:
         """Change fields of an agent's row; return the whole row. Raises `StoreError` (`unknown`, `invalid`). `people`:
         a new name is made unlike theirs.
         """
         return await self._write(lambda connection: update_agent(connection, id, changes, people))
 
-    async def update_unchanged(self, seen: AgentRow, **changes: Any) -> AgentRow | None:
+    async def update_unchanged(self, seen: AgentRow, **changes: object) -> AgentRow | None:
         """The same, unless the agent has another terminal, process or hub by now than was seen; then `None`."""
         return await self._write(lambda connection: update_unchanged(connection, seen, changes))
 

@@ -451,7 +451,7 @@ class CallTable(Table):
         """Change a call's instructions from what they are. Raises `StoreError` (unknown)."""
         return await self._write(lambda connection: instruct_call(connection, name, change))
 
-    async def change(self, name: str, **changes: Any) -> CallInfo:
+    async def change(self, name: str, **changes: object) -> CallInfo:
         """Set fields of a call. Raises `StoreError` (unknown, invalid)."""
         return await self._write(lambda connection: change_call(connection, name, changes))
 

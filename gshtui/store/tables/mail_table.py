@@ -207,7 +207,7 @@ class MailTable(Table):
         """What an agent has sent since a time (seconds since the epoch), oldest first."""
         return await self._read(lambda connection: sent_since(connection, sender, since))
 
-    async def change(self, id: str, *, within: Sequence[str] = (), **changes: Any) -> Letter:
+    async def change(self, id: str, *, within: Sequence[str] = (), **changes: object) -> Letter:
         """Change a message, only in one of these states. Raises `StoreError` (busy: too late for that)."""
         return await self._write(lambda connection: change_letter(connection, id, changes, within))
 

@@ -198,7 +198,7 @@ class ShellTables(Table):
             The commands' rows as they are now, and the notes; `None` for one that was kept before.
         """
 
-        def work(connection: Any) -> tuple[list[ShellRecord], list[ShellNote | None]]:
+        def work(connection: sqlite3.Connection) -> tuple[list[ShellRecord], list[ShellNote | None]]:
             kept = command_history.keep_records(connection, records)
             return kept, [add_note(connection, note, seq) for note, seq in notes]
 
@@ -241,7 +241,7 @@ class ShellTables(Table):
     async def close_lost(self, shells: Collection[str]) -> list[ShellRecord]:
         """Close, as `lost`, what still counts as running in shells that are gone."""
 
-        def work(connection: Any) -> list[ShellRecord]:
+        def work(connection: sqlite3.Connection) -> list[ShellRecord]:
             closed = command_history.close_lost(connection, shells)
             for shell in shells:
                 forget_shell(connection, shell)
@@ -266,7 +266,7 @@ class ShellTables(Table):
     async def trim(self, most: int) -> int:
         """One small step towards holding `most` commands and notes; return how many commands went, 0 at the end."""
 
-        def work(connection: Any) -> int:
+        def work(connection: sqlite3.Connection) -> int:
             trim_notes(connection, most)
             return command_history.trim(connection, most)
 
