@@ -17,10 +17,10 @@ import msgspec
 from msgspec.structs import replace
 
 from gshtui.agents.toolbox import assess
-from gshtui.commands.declaration import Caller, CommandError, Invocation
+from gshtui.commands.declaration import Assessment, Caller, CommandError, Invocation, Parameters
 from gshtui.commands.execution import run_parsed
 from gshtui.commands.language import validate
-from gshtui.commands.registry import Registry
+from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.guard.approval.gate import Call, Gate
 from gshtui.system.ids import new_id
 from gshtui.system.json_types import is_array, is_object
@@ -106,7 +106,7 @@ class AcpFiles:
             raise CommandError(f"{place.shown} is another file than was allowed; nothing was written.")
         file_access.replace(place.real, text.encode("utf-8", "replace"))
 
-    async def _review(self, tool: str, arguments: dict[str, Any], assessment: Any) -> None:
+    async def _review(self, tool: str, arguments: dict[str, Any], assessment: Assessment) -> None:
         call = Call(self._agent, self._invocation.session, f"acp-{new_id()}", tool, arguments)
         async with self._asking:
             verdict = await self._gate.review(call, assessment)
@@ -175,7 +175,9 @@ class AcpTerminals:
             raise CommandError(verdict.reason or "It was not allowed.")
         return self._run(command, parameters, replace(invocation, sandboxed=verdict.sandboxed), terminal)
 
-    async def _run(self, command: Any, parameters: Any, invocation: Invocation, terminal: _Terminal) -> None:
+    async def _run(
+        self, command: AnyCommand, parameters: Parameters, invocation: Invocation, terminal: _Terminal
+    ) -> None:
         code: object = None
         try:
             outcome = await run_parsed(command, parameters, invocation)

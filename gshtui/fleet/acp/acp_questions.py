@@ -12,7 +12,7 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -87,7 +87,7 @@ def command_of(report: CallReport) -> tuple[str, bool, str]:
     folder = next((str(given[name]) for name in _FOLDERS if isinstance(given.get(name), str)), "")
     command: object = given.get("command", given.get("cmd"))
     if is_array(command) and all(isinstance(word, str) for word in command):
-        words = cast("list[str]", command)
+        words: list[str] = command
         shell = len(words) == 3 and Path(words[0]).name in _SHELLS and words[1].lstrip("-") in ("c", "lc")
         return words[2] if shell else shlex.join(words), bool(words), folder
     if isinstance(command, str) and command:

@@ -107,7 +107,7 @@ class AgentRows:
         self.between -= self._started
         self._started.clear()
 
-    async def change(self, id: str, **fields: Any) -> AgentRow:
+    async def change(self, id: str, **fields: object) -> AgentRow:
         """Change a row; the change is in the record when this returns. Raises `StoreError`."""
         update = self._store.agents.update
         if "name" in fields:
@@ -116,10 +116,10 @@ class AgentRows:
         assert row is not None
         return row
 
-    async def change_unchanged(self, seen: AgentRow, **fields: Any) -> AgentRow | None:
+    async def change_unchanged(self, seen: AgentRow, **fields: object) -> AgentRow | None:
         """The same, unless it was restarted or taken over since it was seen; then `None`. Raises `StoreError`."""
 
-        async def update(_id: str, **changes: Any) -> AgentRow | None:
+        async def update(_id: str, **changes: object) -> AgentRow | None:
             return await self._store.agents.update_unchanged(seen, **changes)
 
         return await self._change(seen.id, fields, update)
