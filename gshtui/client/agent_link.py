@@ -108,7 +108,7 @@ class AgentLink:
             self._writer.close()
         return self._end
 
-    def _send(self, **fields: Any) -> None:
+    def _send(self, **fields: object) -> None:
         self._write(json.dumps(fields).encode() + b"\n")
 
     def _write(self, data: bytes) -> None:

@@ -223,7 +223,7 @@ class WindowLink:
         self._writer.write(b'{"event":%b}\n' % wire.encode(event).rstrip(b"\n"))
         return True
 
-    def _send(self, **fields: Any) -> None:
+    def _send(self, **fields: object) -> None:
         if not self._writer.is_closing():
             self._writer.write(_encoder.encode(fields) + b"\n")
 

@@ -187,7 +187,7 @@ class _Pane:
         self.cut = False
         self._lines: set[asyncio.Task[None]] = set()
 
-    def send(self, **fields: Any) -> None:
+    def send(self, **fields: object) -> None:
         """Send one line."""
         self.outbox.put(_encoder.encode(fields) + b"\n")
 

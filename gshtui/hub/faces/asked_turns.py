@@ -101,7 +101,7 @@ class _HostedTurn:
         self._bus = Bus()
         self._answers = False
 
-    def send(self, **fields: Any) -> None:
+    def send(self, **fields: object) -> None:
         """Send whatever it holds as one line of ASCII."""
         self._connection.send(json.dumps(fields, default=str).encode() + b"\n")
 

@@ -183,7 +183,7 @@ class _Face:
         self._commands: tuple[str, ...] = ()
         """Those that it was told of."""
 
-    def send(self, **fields: Any) -> None:
+    def send(self, **fields: object) -> None:
         """Send one line."""
         self.outbox.put(_encoder.encode(fields) + b"\n")
 
