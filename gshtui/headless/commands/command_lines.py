@@ -30,11 +30,12 @@ from gshtui.headless.streams import (
     shown,
     write_all,
 )
+from gshtui.system.json_types import obj
 from gshtui.text.sanitise import one_line
 
 if TYPE_CHECKING:
     from gshtui.bus.event import Event
-    from gshtui.commands.declaration import Invocation, Outcome, ProgramView, Question, TalkView
+    from gshtui.commands.declaration import Invocation, Outcome, Parameters, ProgramView, Question, TalkView
     from gshtui.commands.registry import AnyCommand
     from gshtui.headless.progress import Progress
     from gshtui.hub.hub import Hub
@@ -193,8 +194,7 @@ async def _talk(hub: Hub, view: TalkView, progress: Progress) -> None:
             complain(error.message, error.hint)
             continue
         progress.clear()
-        data: Any = answered.data
-        result(f"{name}> {data.get('answer') or answered.text}")
+        result(f"{name}> {obj(answered.data).get('answer') or answered.text}")
 
 
 async def _as_agent(hub: Hub, options: LineOptions, line: str) -> Outcome:
@@ -218,7 +218,7 @@ async def _as_agent(hub: Hub, options: LineOptions, line: str) -> Outcome:
     gate = Gate(hub.bus, respondent=hub.options.respondent, auto_approve=auto, modes=modes, rules=files.current)
     refusals: list[str] = []
 
-    async def judged(command: AnyCommand, parameters: Any, invocation: Invocation) -> Outcome:
+    async def judged(command: AnyCommand, parameters: Parameters, invocation: Invocation) -> Outcome:
         """Run a command of the line as a call of its own."""
         if not may_run(command, caller):
             raise UsageError(f"{command.name} is for people only.")

@@ -191,7 +191,7 @@ class _Conversation:
         session, cwd = said["resume"]
         return resume(session, cwd, open_session)
 
-    def _send(self, **fields: Any) -> None:
+    def _send(self, **fields: object) -> None:
         self._socket.settimeout(ANSWER_WITHIN)
         self._socket.sendall(json.dumps(fields).encode() + b"\n")
 

@@ -13,7 +13,7 @@ import importlib
 import importlib.util
 import json
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -165,7 +165,7 @@ class _Program:
         """Send one. Raises nothing: a program that reads no more is cancelled."""
         self.connection.send(json.dumps(message, separators=(",", ":")).encode() + b"\n")
         if "method" not in message:
-            self.waiting.discard(cast("Any", message.get("id")))
+            self.waiting.discard(message.get("id", ""))
             self._answered.set()
         await self.connection.sent()
 

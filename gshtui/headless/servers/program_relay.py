@@ -13,7 +13,7 @@ import os
 import select
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from gshtui.client.hub_greeting import surroundings
 from gshtui.headless import exits, streams
@@ -115,7 +115,7 @@ class AcpProtocol:
 
     def record_answer(self, message: Message) -> None:
         """Keep the session that was opened."""
-        parameters, result = self._opening.pop(cast("Any", message.get("id")), None), message.get("result")
+        parameters, result = self._opening.pop(message.get("id", ""), None), message.get("result")
         if parameters is None or not is_object(result):
             return
         session = str(parameters.get("sessionId") or result.get("sessionId", ""))
@@ -255,7 +255,7 @@ class _Relay:
 
     async def _pass(self, message: Message) -> None:
         id = message.get("id")
-        asks = isinstance(message.get("method"), str) and isinstance(id, int | str) and not isinstance(id, bool)
+        request = id if isinstance(message.get("method"), str) and type(id) in (int, str) else None
         if "method" not in message:
             id = self._asked.pop(id, None) if isinstance(id, int | str) else None
             if id is None:
@@ -263,8 +263,8 @@ class _Relay:
             message = {**message, "id": id}
         if self._reader is not None and self._reader.at_eof() and self._hearing is not None:
             await self._hearing  # the hub has gone already
-        if asks:
-            self._waiting[cast("int | str", id)] = True
+        if request is not None:
+            self._waiting[request] = True
         try:
             if self._writer is None and not await self.connect():
                 await start_hub()
@@ -281,7 +281,7 @@ class _Relay:
             text = "No hub runs, and none could be started: `gsh-tui hub start` says why."
             if isinstance(error, FaceDeclined):
                 text = f"The hub does not serve this program any more: {error}. Start it again."
-            if asks and self._waiting.pop(cast("int | str", id), False):
+            if request is not None and self._waiting.pop(request, False):
                 await self._refuse(id, _SERVER_ERROR, text)
 
     async def _hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -297,7 +297,7 @@ class _Relay:
                 await self._tell(line)
                 if "method" not in message:
                     self._spoken.record_answer(message)
-                    self._waiting.pop(cast("Any", message.get("id")), None)
+                    self._waiting.pop(message.get("id", ""), None)
                     self._answered.set()
         writer.close()
         self._writer = None
@@ -365,4 +365,4 @@ def _parsed(line: bytes) -> Message | None:
         message: object = parse_foreign_json(line)
     except ValueError:
         return None
-    return cast("Message", message) if isinstance(message, dict) else None
+    return message if is_object(message) else None

@@ -11,7 +11,6 @@ import json
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import cast
 
 import msgspec
 
@@ -137,7 +136,7 @@ class _Face:
                     case {"complain": [str(text), str(hint)]}:
                         complain(text, hint)
                     case {"opened": {"host": str(), "port": int(), "host_key": str()} as address}:
-                        self.opened(cast("dict[str, str | int]", address))
+                        self.opened(address)
                     case {"end": int() as code}:
                         return code
                     case {"bye": _}:

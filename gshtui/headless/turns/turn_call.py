@@ -12,7 +12,7 @@ import os
 import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from gshtui.bus import wire
 from gshtui.bus.event import Event
@@ -79,7 +79,7 @@ class TurnCall:
                 match message:
                     case {"event": event}:
                         with suppress(wire.WireError):
-                            publish(wire.from_plain(cast("dict[str, Any]", event)))
+                            publish(wire.from_plain(event))
                     case {"complain": [text, hint]}:
                         face.complain(str(text), str(hint))
                     case {"note": text}:
@@ -109,7 +109,7 @@ class TurnCall:
         """Hang up, which interrupts a turn in progress."""
         self._writer.close()
 
-    def _send(self, **fields: Any) -> None:
+    def _send(self, **fields: object) -> None:
         self._writer.write(json.dumps(fields).encode() + b"\n")
 
     async def _next(self) -> Mapping[str, Any]:
