@@ -8,6 +8,9 @@ import pytest
 
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.core.agent_programs import Programs
+from gshtui.programs.pane.pane_view import PaneView
+from gshtui.programs.pane.pane_writer import PaneWriter
+from gshtui.programs.profiles import profile as profiles
 from gshtui.programs.profiles.profile import TextRules
 from gshtui.programs.session.cli_session import CliSession, SessionError
 from gshtui.tmux.server import TmuxServer
@@ -188,3 +191,30 @@ async def test_keys_may_be_given_as_one_text(tmp_path: Path, tmux: TmuxServer) -
         done = await d.tool("tmux", action="keys", pane=row.id, keys="Ctrl+U h i Enter")
         assert done.data["keys"] == ["C-u", "h", "i", "Enter"]
         assert await eventually(lambda: taken(d)) == ["hi"]
+
+
+AGAIN = r"""
+import os, signal, tty
+tty.setraw(0)
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.setitimer(signal.ITIMER_REAL, 1, 1)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+words = ["esc interrupt", "esc again to interrupt", "it stopped"]
+for word in words:
+    os.write(1, b"\x1b[H\x1b[2J" + word.encode())
+    while word != words[-1]:
+        signal.sigwait({signal.SIGALRM})
+        if os.read(0, 100) == b"\x1b":
+            break
+os.read(0, 100)
+"""
+"""A busy program, which reads its keys once a second: two Escapes that it reads at once are one key that it ignores."""
+
+
+async def test_a_key_that_is_wanted_twice_is_read_twice(tmp_path: Path, tmux: TmuxServer) -> None:
+    info = await tmux.spawn("gsh-agent-0001", [sys.executable, "-c", AGAIN], cwd=tmp_path, env={})
+    await wait_for_text(tmux, info.pane, "esc interrupt")
+    loaded = profiles.load()
+    view = PaneView(tmux, info.pane, "it", loaded.get("kilo"), loaded.of_process)
+    assert (await PaneWriter(view).press(("Escape", "Escape"))).keys == ("Escape", "Escape")
+    await wait_for_text(tmux, info.pane, "it stopped")
