@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from gshtui.commands.declaration import CommandError, Effect
 from gshtui.tools.files.workspace import ToolConfig
@@ -103,7 +104,7 @@ async def test_output_comes_while_it_runs(tools: ToolHarness) -> None:
         if "waiting" in "".join(tools.live):
             seen.set()
 
-    object.__setattr__(invocation, "output", shown)
+    invocation = replace(invocation, output=shown)
     watcher = asyncio.create_task(watch())
     outcome = await bash.handler(invocation, bash.parameters(command="printf waiting; cat go", timeout_ms=9_000))
     await watcher
@@ -171,8 +172,7 @@ async def test_a_job_that_holds_the_output_open(tools: ToolHarness) -> None:
 async def test_cancelling_leaves_nothing(tools: ToolHarness, way: str) -> None:
     mark = seconds_that_are_nobody_elses()
     begun = asyncio.Event()
-    invocation = tools.invocation()
-    object.__setattr__(invocation, "output", lambda text: begun.set())
+    invocation = replace(tools.invocation(), output=lambda text: begun.set())
     bash = tools.commands["bash"]
     daemon = f"(setsid sleep {mark} </dev/null >/dev/null 2>&1 &)"
     command = bash.parameters(command=f"{daemon}; trap '' TERM; echo begun; sleep {mark}; sleep {mark}")

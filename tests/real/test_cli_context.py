@@ -12,8 +12,9 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.store.record.store import Store
 from tests.kit.configuration import made_project
 from tests.kit.endings import closing_async
+from tests.kit.resident import events_until
 from tests.kit.warm_program import run_gsh, start_gsh
-from tests.real.test_cli_prompt import SLEEP, until
+from tests.real.test_cli_prompt import SLEEP
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "transcripts"
 CLAUDE_ID = "5f3c7f0e-7e0b-4a53-9d1a-3f3a3b9d2f10"
@@ -147,7 +148,7 @@ def test_before_anything_was_said(project: Path) -> None:
 
 def test_while_the_conversation_is_open(project: Path) -> None:
     with start_gsh("prompt", "--json", "--yes", SLEEP, cwd=project) as process:
-        session = until(process, "ToolStarted")["session"]
+        session = events_until(process, "ToolStarted")["session"]
         data = run_gsh("context", "main", "--json", cwd=project).json
         assert data["session"] == session
         assert SLEEP.split()[-1] in json.dumps(data["sections"])

@@ -10,8 +10,9 @@ import pytest
 from gshtui.guard.sandbox.sandbox import find_bubblewrap
 from tests.kit.command import DEADLINE
 from tests.kit.configuration import made_project
+from tests.kit.resident import events_until
 from tests.kit.warm_program import run_gsh, start_gsh
-from tests.real.test_cli_prompt import SLEEP, until
+from tests.real.test_cli_prompt import SLEEP
 
 
 @pytest.fixture
@@ -142,7 +143,7 @@ def test_exports(project: Path, session: str) -> None:
 
 def test_all_of_it_works_while_a_conversation_is_open(project: Path) -> None:
     with start_gsh("prompt", "--json", "--yes", SLEEP, cwd=project) as process:
-        session = until(process, "ToolStarted")["session"]
+        session = events_until(process, "ToolStarted")["session"]
         assert run_gsh("session", "show", session, cwd=project).code == 0
         assert run_gsh("session", "export", session, cwd=project).code == 0
         refused = run_gsh("session", "rm", session, cwd=project)

@@ -72,7 +72,7 @@ async def test_a_turn_from_start_to_exit(tmux: TmuxServer) -> None:
 class Reading(ConversationLoading):
     """A program that shows its input, and has yet to read its conversation until that is `over`."""
 
-    over = False
+    over: bool = False
 
     @property
     def possible(self) -> bool:

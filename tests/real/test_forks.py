@@ -20,11 +20,10 @@ from tests.kit.endings import closing_async
 from tests.kit.fleet_harness import FleetHarness, echo_program, wait_for_text
 from tests.kit.running_hub import heard_hub
 from tests.kit.tmux import private_server
-from tests.real.test_tmux_native_fleet import folder
 from tests.real.test_worktree import project, run_git
 from tests.real.test_worktree_lineage import files_of, state_of
 
-__all__ = ["folder", "project"]
+__all__ = ["project"]
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from gshtui.system.processes.processes import running_processes
 from gshtui.tmux.client_process import ClientProcess
 from gshtui.tmux.control_client import ControlClient
 from gshtui.tmux.frames import rows as frame_rows
-from gshtui.tmux.mirror import Frame, Mirror
+from gshtui.tmux.mirror import Mirror
 from gshtui.tmux.one_shot import TmuxQuestion
 from gshtui.tmux.panes import BRIEF, HIDDEN, PaneInfo, refreshed
 from gshtui.tmux.quoting import quoted
@@ -715,7 +715,3 @@ async def test_the_server_survives_hubs_that_come_while_sessions_come_and_go(tmu
     await asyncio.gather(agents(100), agents(200), hubs(), hubs())
     assert (await tmux.pane(keep.pane)).pid == keep.pid
     assert len(await tmux.panes()) == 1
-
-
-def test_a_frame_is_plain_data() -> None:
-    assert Frame.__dataclass_params__.frozen  # type: ignore[attr-defined]

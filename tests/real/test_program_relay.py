@@ -96,7 +96,7 @@ def test_the_answers_are_those_of_a_process_of_its_own(resident: None, tmp_path:
 
 
 def test_its_process_loads_no_hub_no_record_and_no_sdk(resident: None, tmp_path: Path) -> None:
-    heavy = {"pydantic", "sqlite3", "msgspec", "mcp", "anyio", "gshtui.hub.hub", "gshtui.settings.loader"}
+    heavy = {"pydantic", "sqlite3", "dataclasses", "mcp", "anyio", "gshtui.hub.hub", "gshtui.settings.loader"}
     code = "import atexit, sys; from gshtui.cli.entry import main; sys.argv[1:] = ['mcp', 'serve']\n"
     code += f"atexit.register(lambda: print(*({heavy!r} & sys.modules.keys()), file=sys.stderr)); sys.exit(main())"
     ran = subprocess.run(
