@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 from pydantic import Field, InstanceOf
+from pydantic.json_schema import SkipJsonSchema
 
 from gshtui.commands.declaration import Mark, Parameters, Returns
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
@@ -185,7 +186,7 @@ class TrustProject(Parameters, Returns[ProjectTrust]):
         needs_answer="only a person can trust a folder, and nobody is there to ask; or add --yes.",
     )
     revoke: bool = Field(default=False, description="Withdraw the trust.")
-    seen: Annotated[InstanceOf[SeenProject] | None, Mark.CODE_ONLY] = None
+    seen: Annotated[SkipJsonSchema[InstanceOf[SeenProject] | None], Mark.CODE_ONLY] = None
     """The files as the person saw them, which is how they are trusted; `None`: as they are now."""
 
 
