@@ -777,6 +777,20 @@ async def test_one_key_allows_what_the_waiting_row_says_in_full(
         assert app.area.input.text == "half a prompt"
 
 
+async def test_a_narrower_row_says_what_it_wants_to_do_rather_than_how_to_deny_it() -> None:
+    app = Asked()
+    rows: list[str] = []
+    async with app.run_test(size=(110, 24)) as pilot:
+        app.feed(make_question(1))
+        for width in range(110, 60, -1):
+            await pilot.resize_terminal(width, 24)
+            await pilot.pause()
+            rows.append(app.heading)
+    kinds = [("wants to run" in row, "alt+a allow" in row, "alt+u deny" in row) for row in rows]
+    first = kinds.index((True, True, False))
+    assert all(wants for wants, _, _ in kinds[:first]), "wider ones say it, too"
+
+
 @pytest.mark.parametrize(
     ("keys", "again", "decision"),
     [(("alt+a",), ("alt+a",), "once"), (("alt+u", *"1 no", "enter"), ("alt+u", "enter"), "deny")],

@@ -342,7 +342,9 @@ class ApprovalsPane(Vertical, can_focus=True):
         deny = f"{key_of(self, 'approval.refuse')} deny · " if self._takes_reason else ""
         offers = (f"{allow}{deny}{key}", f"{allow}{key}", key)
         ends = (f" answer{of}", of)
-        pairs = [(one, offer + end) for offer in offers for one in (words, short) for end in ends]
+        # What it wants to do is said rather than how to deny it, but not rather than how to allow it.
+        groups = [(one, some) for some in (offers[:2], offers[2:]) for one in (words, short)]
+        pairs = [(one, offer + end) for one, some in groups for offer in some for end in ends]
         pairs += [(words, key), (short, key)]
         cut = (short, next((one for one in (f"{key}{of}", key) if width - cell_len(one) >= _LEAST), ""))
         words, tail = next((pair for pair in pairs if cell_len("  ".join(pair)) <= width), cut)
