@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 from textual.events import AppFocus
 
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.ui.kit.drawing.theme_files import read_themes
 from gshtui.ui.kit.drawing.themes import OURS
 from tests.kit.home import Home
-from tests.kit.window import Window
+from tests.kit.window import Window, settled
 
 KNOWN = {theme.name: theme for theme in OURS}
 
@@ -62,6 +63,19 @@ async def test_it_is_previewed_and_follows_its_file(home: Home) -> None:
         app.post_message(AppFocus())
         await pilot.pause()
         assert app.current_theme.primary == "#654321" and app.theme_variables["primary"] != before, "as it is now"
+
+
+async def test_a_broken_file_is_said_at_the_start(home: Home) -> None:
+    folder = home.config / "gsh" / "themes"
+    folder.mkdir(parents=True)
+    (folder / "mine.toml").write_text("primary = 'no colour'\n")
+    (folder / "other.toml").write_text("primary = 'no colour'\n")
+    app = Window(theme="mine")
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        await settled(pilot)
+        assert app.theme == "gsh-dark" and app.hub is not None
+        said = [event.text for event in app.hub.said if isinstance(event, Noticed)]
+        assert len(said) == 1 and said[0].startswith("The theme mine.toml is not used: "), "the other is not wanted"
 
 
 async def test_notices_are_kept_to_be_read_later() -> None:

@@ -565,9 +565,8 @@ class Workbench(ThemedApp[int], AppBase):
     def _renew_theme(self) -> None:
         """Show the theme of a file that the person has changed meanwhile."""
         if (before := self.own_theme(self.theme)) is not None:
-            for problem in self.take_own_themes():
-                if f" {self.theme}.toml " in problem:
-                    self.notify(problem, severity="warning", markup=False)
+            if problem := self.theme_problem(self.theme):
+                self.notify(problem, severity="warning", markup=False)
             if self.own_theme(self.theme) != before:
                 self.refresh_css(animate=False)
 

@@ -115,7 +115,7 @@ def _layout(fields: dict[str, object]) -> PaneLayout:
         left=_columns(fields.get("left")),
         right=_columns(fields.get("right")),
         hidden=_panes(fields.get("hidden"), PANES),
-        opened=_panes(fields.get("opened"), RIGHT),
+        opened=_panes(fields.get("opened"), PANES),
         weights=fitting,
     )
 
@@ -168,6 +168,9 @@ class UiStateStore:
         from gshtui.ui.kit.drawing.page import ONE_COLUMN
 
         self.settings_say(settings.ui.theme)
+        wanted = self.memory.theme_for(self.configured)
+        if wanted not in self._app.available_themes and (problem := self._app.theme_problem(wanted)):
+            bridge.publish(Noticed(level="warning", text=problem, about="theme"))
         self._app.set_class(settings.ui.diff_columns == "one", ONE_COLUMN)
         bridge.fps = settings.ui.fps
         if settings.ui.reduce_motion:

@@ -179,6 +179,10 @@ class ThemedApp(App[_R]):
         self._own_themes |= {theme.name: theme for theme in found.themes}
         return found.problems
 
+    def theme_problem(self, name: str) -> str:
+        """What is wrong with the person's file of this theme as it is now; empty: nothing. Blocks."""
+        return next((problem for problem in self.take_own_themes() if f" {name}.toml " in problem), "")
+
     def own_theme(self, name: str) -> Theme | None:
         """The theme of one of the person's files; `None`: it is of none."""
         return self._own_themes.get(name)
