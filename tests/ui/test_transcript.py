@@ -815,6 +815,15 @@ async def test_a_turn_of_twenty_calls_fits_in_twenty_rows_and_opens_to_all_of_th
         assert [row for row in screen_rows(again.transcript) if row][1:-1] == rows, "the record shows it the same way"
 
 
+async def test_an_older_failure_without_a_word_has_no_row_below() -> None:
+    wordless = ran(1, status="error", output="(no output)\n[exit code: 1]", word="exit 1")
+    app = TranscriptHost([PromptEntry("p", "go"), wordless, looked(2), ran(3, output="done")])
+    async with app.run_test(size=(80, 14)) as pilot:
+        await wait_until_drawn(pilot, app.transcript)
+        rows = [row[:11] for row in screen_rows(app.transcript) if row][1:]
+        assert rows == ["✗ bash make", "✓ read src/", "✓ bash make", "  │ done"]
+
+
 async def test_an_older_output_is_one_row_unless_somebody_reads_it() -> None:
     app = TranscriptHost([PromptEntry("p", "go"), *talk(3), ran(1)])
     async with app.run_test(size=(80, 14)) as pilot:

@@ -90,7 +90,8 @@ def result_lines(tool: ToolEntry, page: Page, *, brief: bool = False) -> list[St
     if tool.by_person:
         lines = _piece(tool, most, palette.text, inner, wraps="cells")
     elif brief:
-        return [line.behind(bar) for line in _row(_last_word(tool), look, inner)] if failed and tool.output else []
+        word = _last_word(tool) if failed else ""
+        return [line.behind(bar) for line in _row(word, look, inner)] if word else []
     elif failed:
         lines = _piece(tool, most, look, inner, wraps="words")
     elif not most or tool.status == "asked":
