@@ -110,6 +110,7 @@ def label_of(name: str) -> str:
 
 PROVIDER_NAMES = ", ".join((*KNOWN_PROVIDERS, "offline"))
 """All that a person may name, for help."""
+KEY_BEGINNINGS = tuple(known.begins for known in KNOWN_PROVIDERS.values() if known.begins)
 _PASTED = [known.label for known in KNOWN_PROVIDERS.values() if known.begins]
 PASTED_KEYS = f"{', '.join(_PASTED[:-1])} or {_PASTED[-1]}"
 """Those whose keys are known by how they begin, for people."""

@@ -167,12 +167,18 @@ async def test_a_key_that_could_not_be_tried_is_wanted_again(
         assert asked.startswith(begins) and asked.endswith(ends)
 
 
-async def test_a_key_pasted_into_the_card_is_no_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("by_letter", [False, True])
+async def test_a_key_pasted_into_the_card_is_no_prompt(by_letter: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     async with loopback("anthropic", [[Fault.status(401)]]) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         async with opened() as (app, pilot):
             await shows(pilot, CardScreen)
-            app.screen.query_one("#filter", Input).value = KEY
+            if by_letter:
+                await pilot.press(*KEY)
+                assert isinstance(app.screen, CardScreen), "it may be longer"
+                await pilot.press("enter")
+            else:
+                app.screen.query_one("#filter", Input).value = KEY
             await shows(pilot, InputScreen)
             assert app.bench.centre.typed() == "" and KEY not in app.export_screenshot()
             await pilot.press("escape")
@@ -190,6 +196,11 @@ async def test_words_leave_the_card_and_programs_begin(tmp_path: Path, monkeypat
         await pilot.press(*"theme of mine")  # "theme" could be a line, what follows is none
         await carried_out(app)
         assert app.screen is app.bench and app.bench.centre.typed() == "theme of mine"
+        await pilot.press("ctrl+c", "alt+i")
+        await shows(pilot, CardScreen)
+        await pilot.press(*"sk-learn or sk-0123456789abcdefghijklm")
+        await carried_out(app)
+        assert app.screen is app.bench and app.bench.centre.typed() == "sk-learn or sk-0123456789abcdefghijklm"
         await pilot.press("ctrl+c", "alt+i")
         await shows(pilot, CardScreen)
         await pilot.resize_terminal(80, 24)

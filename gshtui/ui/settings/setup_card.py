@@ -1,7 +1,8 @@
 """The card that connects a first model: paste a key, take an Ollama, or begin with another program; the rest can wait.
 
 Shown by itself where nothing is connected, and by `/setup`. `enter` alone changes something; `escape` leaves it, and so
-do words that no line has: they are a prompt, and go on in the input line. A pasted key is taken for what it is.
+do words that no line has: they are a prompt, and go on in the input line. A pasted key is taken for what it is,
+and one that comes letter by letter once `enter` ends it.
 """
 
 from __future__ import annotations
@@ -51,21 +52,37 @@ class CardScreen(Picker):
         self._pasted_key = pasted
         self._given = 0
         """Characters that were handed on."""
+        self._before = 0
+        """Characters that were typed when this was filled before."""
 
     def fill(self) -> None:
+        from gshtui.settings.known_providers import KEY_BEGINNINGS
         from gshtui.settings.setting_values import looks_secret
 
-        if looks_secret(self.words.strip()):
-            self._pasted_key(self.words.strip())
-            self.dismiss(_KEY)
+        key, grown, self._before = self.words.strip(), len(self.words) - self._before, len(self.words)
+        if not self._given and grown > 1 and looks_secret(key):
+            self._take(key)
             return
         super().fill()
-        if self._given or (self.words and self.chosen is None):
+        if not self._given and " " not in key and any(one.startswith(key[: len(one)]) for one in KEY_BEGINNINGS):
+            if self.chosen is None:
+                self.show([], "Press enter to use this key.")
+        elif self._given or (self.words and self.chosen is None):
             leaves = not self._given
             self._typed_words(self.words[self._given :])
             self._given = len(self.words)
             if leaves:
                 self.dismiss(None)
+
+    def action_choose(self) -> None:
+        if self.chosen is None and self.words and not self._given:
+            self._take(self.words.strip())
+        else:
+            super().action_choose()
+
+    def _take(self, key: str) -> None:
+        self._pasted_key(key)
+        self.dismiss(_KEY)
 
 
 class SetupCard:
