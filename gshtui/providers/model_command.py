@@ -86,6 +86,8 @@ class ListedModel(msgspec.Struct, frozen=True):
     usable: bool | None = None
     """Whether its provider is usable now; `None`: not checked."""
     in_use: bool = False
+    effort: EffortChoice | None = None
+    """How hard the one in use thinks; empty: as its provider decides, and in all others; `None`: it takes no effort."""
 
     def plain(self) -> dict[str, Any]:
         data: dict[str, Any] = {"model": self.model, "provider": self.provider, "label": self.label}
@@ -440,6 +442,8 @@ def _can(able: list[Usable] | None, provider: str) -> bool | None:
 
 
 def _known(model: Model, can: bool | None, present: ModelInUse | None) -> ListedModel:
+    mine = present is not None and (present.provider, present.model) == (model.provider, model.name)
+    effort = present.effort if present is not None and mine else ""
     return ListedModel(
         model.provider,
         model.name,
@@ -450,7 +454,8 @@ def _known(model: Model, can: bool | None, present: ModelInUse | None) -> Listed
         price_input=model.price_input,
         price_output=model.price_output,
         usable=can,
-        in_use=present is not None and (present.provider, present.model) == (model.provider, model.name),
+        in_use=mine,
+        effort=effort if model.capabilities.effort else None,
     )
 
 

@@ -30,7 +30,7 @@ from gshtui.commands import declaration, help_command
 from gshtui.commands.declaration import CommandError, Invocation, Outcome, Parameters, ToastView, UsageError
 from gshtui.commands.registry import Registry
 from gshtui.fleet.core.agent_calls import ListAgents
-from gshtui.providers.model_command import ChangeModel, ListedModel, ModelList
+from gshtui.providers.model_command import ChangeEffort, ChangeModel, ListedModel, ModelList
 from gshtui.ui.conversation.pickers import ModelsScreen, PromptsScreen
 from gshtui.ui.conversation.session_picker import SessionsScreen
 from gshtui.ui.kit.keys.key_table import KEYS
@@ -285,7 +285,7 @@ async def test_the_offer_is_one_row(width: int) -> None:
         shown = str(offer.visual)
         assert cell_len(shown) <= offer.content_size.width
         assert shown.startswith("alt+c continues “Make the parser") and shown.endswith(" · f3 lists all")
-        assert ("14 messages" in shown) == (width >= 80 and width != 100), "at 100 the agents are beside it"
+        assert ("14 messages" in shown) == (width >= 80)
 
 
 async def test_neither_an_agents_conversation_nor_an_open_one_is_offered() -> None:
@@ -442,6 +442,32 @@ async def test_a_model_is_picked_by_key_and_by_line() -> None:
         await settled(pilot)
         changes = [call for call in hub.ran if isinstance(call, ChangeModel)]
         assert [(call.provider, call.name) for call in changes] == [("anthropic", "large")]
+
+
+async def test_the_models_say_what_they_take_and_are_first_in_and_a_key_changes_the_effort() -> None:
+    known = [
+        ListedModel("anthropic", "large", "Large", window=200, price_input=3, price_output=15, in_use=True, effort=""),
+        ListedModel("anthropic", "small", "Small", window=100, price_input=1, price_output=5),
+        ListedModel("openai", "other", "Other", window=300, price_input=1, price_output=2, effort=""),
+    ]
+    app = Window(answers={"model list": Answer(ModelList(known, []))})
+
+    def rows() -> list[str]:
+        assert isinstance(app.screen, ModelsScreen)
+        listed = app.screen.choices
+        return [" ".join(str(listed.get_option_at_index(at).prompt).split()) for at in range(1, listed.option_count)]
+
+    async with at_rest(app, SIZE) as (pilot, hub):
+        await pilot.press("f2")
+        await settled(pilot)
+        large, small, other = rows()
+        assert large.endswith("default in use · largest window") and small.endswith("$1 / $5 cheapest")
+        assert other.endswith("low–high"), "what is alone is not compared"
+        harder = [msgspec.structs.replace(known[0], effort="low"), *known[1:]]
+        hub.answers["model list"] = Answer(ModelList(harder, []))
+        await pilot.press("alt+t")
+        await settled(pilot)
+        assert " low in use" in rows()[0] and ChangeEffort(level="next") in hub.ran
 
 
 async def test_a_list_that_matches_nothing_says_so_and_gives_nothing() -> None:

@@ -123,6 +123,7 @@ class ConversationFeature(Feature):
         return found.models if found is not None else []
 
     async def _pick_model(self) -> None:
+        from gshtui.providers.model_command import ChangeEffort
         from gshtui.ui.conversation.pickers import ModelsScreen
 
         models = await self.models()
@@ -134,7 +135,13 @@ class ConversationFeature(Feature):
             else:
                 self.choose_model(name or "")
 
-        self.window.push_screen(ModelsScreen(models), chosen)
+        async def harder() -> list[ListedModel]:
+            done = await self.window.bridge.run(ChangeEffort(level="next"))
+            if done.is_error:
+                self.window.notify(done.text, severity="warning", markup=False)
+            return await self.models()
+
+        self.window.push_screen(ModelsScreen(models, harder), chosen)
 
     def choose_model(self, chosen: str) -> None:
         """Use `provider/model` from the next request."""

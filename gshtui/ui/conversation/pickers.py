@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gshtui.ui.kit.drawing import figures
+from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 
 if TYPE_CHECKING:
@@ -15,29 +16,54 @@ if TYPE_CHECKING:
 
 
 class ModelsScreen(Picker):
-    """Choose a model; the answer is `provider/model`."""
+    """Choose a model; the answer is `provider/model`.
 
-    def __init__(self, models: Sequence[ListedModel]) -> None:
+    Args:
+        harder: changes how hard the one in use thinks; gives the models as they are then.
+    """
+
+    BINDINGS = [bind("model.effort", "effort")]
+
+    def __init__(self, models: Sequence[ListedModel], harder: Callable[[], Awaitable[Sequence[ListedModel]]]) -> None:
         super().__init__(
             "Models",
-            # Those that can be used now come first; else in the catalog's order.
-            [model_choice(model) for model in sorted(models, key=lambda one: one.usable is False)],
+            _choices(models),
             empty="No models available. Set a key (`gsh-tui doctor` lists them) or start Ollama.",
-            hint="{list.choose} to use it, or to paste its key · {list.close} to close",
-            headings=("model", "provider", "window", "$/M in, out"),
+            hint="{list.choose} to use it, or to paste its key · {model.effort} for effort · {list.close} to close",
+            headings=_HEADINGS,
         )
+        self._harder = harder
+
+    async def action_effort(self) -> None:
+        self.replace(_choices(await self._harder()), _HEADINGS)
+        self.fill()
 
 
-def model_choice(model: ListedModel) -> PickerChoice:
-    """A model as an entry."""
+_HEADINGS = ("model", "provider", "window", "$/M in, out", "effort")
+
+
+def _choices(models: Sequence[ListedModel]) -> list[PickerChoice]:
+    """Those that can be used now come first; else in the catalog's order."""
+    return [model_choice(model, models) for model in sorted(models, key=lambda one: one.usable is False)]
+
+
+def model_choice(model: ListedModel, among: Sequence[ListedModel] = ()) -> PickerChoice:
+    """A model as an entry; what it is first in `among` the models of its provider is said."""
     from gshtui.text.sanitise import one_line
 
     price_in, price_out = model.price_input, model.price_output
+    rivals = [one for one in among if one.provider == model.provider and one is not model]
+    state = [
+        "in use" if model.in_use else "no key" if model.usable is False else "",
+        "cheapest" if price_out and rivals and all(price_out < (one.price_output or 0) for one in rivals) else "",
+        "largest window" if rivals and all(model.window > one.window for one in rivals) else "",
+    ]
     parts = [
         model.provider,
         figures.tokens(model.window) if model.window else "",
         f"${price_in:g} / ${price_out:g}" if price_in is not None and price_out is not None else "",
-        "in use" if model.in_use else "no key" if model.usable is False else "",
+        "" if model.effort is None else model.effort or ("default" if model.in_use else "low–high"),
+        " · ".join(filter(None, state)),
     ]
     return PickerChoice(
         f"{model.provider}/{model.model}",
