@@ -264,7 +264,7 @@ async def test_the_terminal_is_one_key_away_and_the_footer_names_it() -> None:
     app = window(record(3))
     async with app.run_test(size=(120, 30)) as pilot:
         tab = await app.open(pilot)
-        assert "alt+s Terminal or chat" in str(app.bench.query_one(KeyBar).render())
+        assert "alt+s terminal or chat" in str(app.bench.query_one(PromptStatus).render())
         await pilot.press("alt+s")
         await wait_until(pilot, lambda: app.asked == [FIX])
         await pilot.press("f6")
@@ -273,7 +273,7 @@ async def test_the_terminal_is_one_key_away_and_the_footer_names_it() -> None:
         assert "s Terminal" in footer and "x Close" in footer
         await pilot.press("x")
         await wait_until(pilot, lambda: not app.screen.query(ConversationTab))
-        assert "alt+s" not in str(app.bench.query_one(KeyBar).render())
+        assert "alt+s" not in str(app.bench.query_one(PromptStatus).render())
 
 
 async def test_the_end_of_the_process_ends_what_runs() -> None:

@@ -125,3 +125,10 @@ def test_all_sides_go_and_come_back() -> None:
     gone = PaneLayout().without_sides()
     assert arrange(gone, 200, 50).left == arrange(gone, 200, 50).right == 0
     assert gone.without_sides() == PaneLayout()
+
+
+def test_a_list_of_one_agent_is_shown_only_if_it_was_opened() -> None:
+    alone = PaneLayout(alone=True)
+    opened = alone.toggled("agents", 120)
+    assert not arrange(alone, 120, 35).left and arrange(opened, 120, 35).left
+    assert opened.toggled("agents", 120) == alone, "so it comes by itself, with the second one"

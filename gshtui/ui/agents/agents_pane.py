@@ -19,7 +19,7 @@ from gshtui.bus.context_data import Iteration
 from gshtui.bus.event import Event
 from gshtui.ui.agents.agents_list import AgentListing, age_of, draw_agents, list_agents
 from gshtui.ui.agents.agents_state import CONSUMED, AgentsState, AgentView, reduce, restored
-from gshtui.ui.agents.call_rows import CALL_EVENTS, PREFIX, calls_after, draw_calls
+from gshtui.ui.agents.call_rows import CALL_EVENTS, PREFIX, calls_after, draw_calls, say_nothing
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.row_actions import row_bindings
 from gshtui.ui.kit.widget_messages import FeatureMessage, JoinTheCall
@@ -140,6 +140,8 @@ class AgentsPane(Pane):
             self._due = None
         self._arranged = time.monotonic()
         self.listing = list_agents(self.state, everything=self._everything, words=self._words, grouped=self._grouped)
+        if len(self.listing.placed) > 1 or not say_nothing(self._calls.values()):
+            self._unseen()
         self._draw()
 
     def _draw(self) -> None:

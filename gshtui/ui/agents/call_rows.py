@@ -35,18 +35,22 @@ def calls_after(calls: Mapping[str, CallInfo], event: Event) -> Mapping[str, Cal
             return calls
 
 
+def say_nothing(calls: Iterable[CallInfo]) -> bool:
+    """Whether nobody has anything to say to another."""
+    return all(call.name == LOBBY and len(call.members) <= 2 and not call.messages for call in calls)
+
+
 def draw_calls(
     calls: Iterable[CallInfo], width: int, statuses: Mapping[str, str], now: float
 ) -> tuple[list[Content], list[str]]:
-    """The lines of the calls that the person can see into, and the owner of each line; none while nobody has
-    anything to say to another.
+    """The lines of the calls that the person can see into, and the owner of each line; none while they say nothing.
 
     Args:
         statuses: what agents do, by their ids.
         now: seconds since the epoch.
     """
     shown = sorted(calls, key=lambda call: (call.name != LOBBY, call.name))
-    if all(call.name == LOBBY and len(call.members) <= 2 and not call.messages for call in shown):
+    if say_nothing(shown):
         return [], []
     lines = [Content(), Content.styled(" Calls", f"bold {_MUTED}")]
     owners = ["", ""]

@@ -10,7 +10,7 @@ from textual.content import Content
 
 from gshtui.bus.agent_data import ProgramCommand
 
-MEANS = "/ command · @ file · ! shell"
+MEANS = "/ command · @ file · ! shell · ? keys"
 
 
 class Addressee(msgspec.Struct, frozen=True):

@@ -1,7 +1,7 @@
 """The keys that the line under the input names: those that work now, for what has the focus, as they are mapped.
 
 Reads what the screen has bound at this moment, so a key that is taken elsewhere, or that this terminal can't send, is
-not named. Beside the input it names what the key bar at the bottom leaves out.
+not named. At the input it names the few that matter, elsewhere what the key bar at the bottom leaves out.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _INPUT: Mapping[KeyUse, tuple[tuple[str, str], ...]] = {
         ("prompt.submit", "send"),
         ("prompt.newline", "newline"),
         ("mode.next", "mode"),
-        ("chat.page_up", "scroll"),
-        ("@", "files"),
-        ("chat.previous_prompt", "previous prompt"),
-        ("model.effort", "effort"),
+        ("tabs.view", "terminal or chat"),
+        ("app.palette", "palette"),
+        ("app.help", "help"),
     ),
     "normal": (
         ("prompt.submit", "send"),
         ("i", "insert"),
         ("mode.next", "mode"),
-        ("chat.page_up", "scroll"),
+        ("app.palette", "palette"),
+        ("app.help", "help"),
     ),
     "searching": (("prompt.submit", "use it"), ("prompt.history", "next"), ("escape", "back")),
     "choosing": (("prompt.submit", "choose"), ("escape", "close the list")),

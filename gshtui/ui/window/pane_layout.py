@@ -33,14 +33,20 @@ class PaneLayout(msgspec.Struct, frozen=True):
     hidden: frozenset[str] = frozenset()
     """The panes that the person has hidden; of the right side, where it is shown by itself."""
     opened: frozenset[str] = frozenset()
-    """Those of the right side that the person has opened where it is not shown by itself."""
+    """Those that the person has opened where they are not shown by themselves."""
     weights: dict[str, int] = msgspec.field(default_factory=lambda: dict(_WEIGHTS))
     """Shares of the right column's height."""
     zoomed: str = ""
+    alone: bool = False
+    """Whether there is no agent but the window's own: the list of agents is then shown only if it was opened."""
+
+    def by_itself(self, pane: str, width: int) -> bool:
+        """Whether this pane is shown in a terminal of this width unless the person hides it."""
+        return width >= WIDE if pane in RIGHT else not (pane in LEFT and self.alone)
 
     def shown(self, pane: str, width: int) -> bool:
         """Whether the person wants this pane in a terminal of this width."""
-        return pane in self.opened if pane in RIGHT and width < WIDE else pane not in self.hidden
+        return pane not in self.hidden if self.by_itself(pane, width) else pane in self.opened
 
     def toggled(self, pane: str, width: int) -> PaneLayout:
         """With this pane toggled in a terminal of this width. The conversation is never hidden."""
@@ -48,13 +54,13 @@ class PaneLayout(msgspec.Struct, frozen=True):
             return self
         if not self.shown(pane, width):
             return self.with_pane(pane)
-        hidden = self.hidden if pane in RIGHT and width < WIDE else self.hidden | {pane}
+        hidden = self.hidden | {pane} if self.by_itself(pane, width) else self.hidden
         zoomed = "" if self.zoomed == pane else self.zoomed
         return replace(self, hidden=hidden, opened=self.opened - {pane}, zoomed=zoomed)
 
     def with_pane(self, pane: str) -> PaneLayout:
         """With this pane shown, however wide the terminal will be."""
-        return replace(self, hidden=self.hidden - {pane}, opened=self.opened | ({pane} & frozenset(RIGHT)))
+        return replace(self, hidden=self.hidden - {pane}, opened=self.opened | {pane})
 
     def with_zoom(self, pane: str) -> PaneLayout:
         """With this pane alone on the screen; the same pane again, or none, ends the zoom."""

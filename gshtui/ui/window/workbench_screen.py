@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -90,7 +91,7 @@ class WorkbenchScreen(Screen[None]):
         self._echoed = 0.0
         self._cramped = ""
         """The pane that fills the window only because there was no room beside the chat."""
-        self.layout_now = layout
+        self.layout_now = replace(layout, alone=True)
         self.header = HeaderBar(project, branch, front)
         self.banner = Banner()
         self.deck = Deck(CHAT, "Chat", centre.coming)
@@ -109,8 +110,9 @@ class WorkbenchScreen(Screen[None]):
         self.strip = PaneStrip([self.panes[name] for name in RIGHT], self.action_pane)
         self.middle = Vertical(self.deck, SessionOffer(front), self.strip, *centre.below, id="centre")
         self._frame = PaneFrame(self.panes, self.middle)
-        self._keybar = KeyBar()
+        self._keybar = KeyBar(self.input)
         self.header.changed = self.address
+        self.panes["agents"].changed = self._accompanied
 
     def compose(self) -> ComposeResult:
         self._place()  # before anything is laid out: each later change would lay all of it out again
@@ -170,6 +172,12 @@ class WorkbenchScreen(Screen[None]):
         self.deck.bar.display = found.tabs
         self.set_class(found.compact, "-compact")
         self.strip.offer(found.strip)
+
+    def _accompanied(self) -> None:
+        """There is more to list than the window's own agent: from now on the list is shown by itself."""
+        self.layout_now = replace(self.layout_now, alone=False)
+        self.panes["agents"].changed = None
+        self._arrange()
 
     def _focus_front(self) -> None:
         zoomed = self.panes.get(self.layout_now.zoomed)
@@ -349,7 +357,7 @@ class WorkbenchScreen(Screen[None]):
         self.set_layout(self.layout_now.without_sides())
 
     def action_reset(self) -> None:
-        self.set_layout(PaneLayout())
+        self.set_layout(PaneLayout(alone=self.layout_now.alone))
 
     def action_edge(self, columns: int) -> None:
         """Move the edge between the focused pane and the centre; from the chat, the right (or left) edge."""

@@ -1,6 +1,7 @@
 """The line at the bottom: the keys that work where you are. Clicking one is the same as pressing it.
 
-Owns one line; reads the screen's bindings and has no keys of its own.
+Owns one line; reads the screen's bindings and has no keys of its own. It is empty beside the input, whose keys stand
+right below it.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ _ORDER = {id: at for at, id in enumerate(KEYS)}
 
 
 class KeyBar(Widget):
-    """One line of keys, as many as fit, the focused widget's first."""
+    """One line of keys, as many as fit, the focused widget's first; none while `input` has the focus."""
 
     DEFAULT_CSS = "KeyBar { height: 1; }"
 
-    def __init__(self) -> None:
+    def __init__(self, input: Widget) -> None:
         super().__init__(id="keybar")
+        self._input = input
         self._places: list[tuple[int, int, str]] = []
 
     def on_mount(self) -> None:
@@ -54,7 +56,7 @@ class KeyBar(Widget):
         return Content(" ") + Content("  ").join(parts)
 
     def _keys(self) -> list[tuple[str, str, str]]:
-        if app_of(self).screen is not self.screen:
+        if app_of(self).screen is not self.screen or self.screen.focused is self._input:
             return []  # a dialog has the keys, and names them
         seen: set[str] = set()
         found: list[tuple[str, str, str]] = []
