@@ -25,6 +25,16 @@ def seq(value: object) -> list[Any]:
     return value if is_array(value) else []
 
 
+def objects(value: object) -> list[dict[str, Any]]:
+    """The objects in the value if it is an array."""
+    return [one for one in seq(value) if is_object(one)]
+
+
+def strings(value: object) -> list[str]:
+    """The texts in the value if it is an array."""
+    return [one for one in seq(value) if isinstance(one, str)]
+
+
 def string(value: object) -> str:
     """The value if it is text, else nothing."""
     return value if isinstance(value, str) else ""

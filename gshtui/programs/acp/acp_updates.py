@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import msgspec
 
 from gshtui.bus.agent_data import ProgramCommand, ProgramOption, ProgramValue
 from gshtui.bus.messages import ResultStatus, Usage
-from gshtui.system.json_types import is_array, is_object
+from gshtui.system.json_types import is_array, is_object, objects, string
 from gshtui.text import unified_diff
 from gshtui.text.sanitise import one_line, plain
 
@@ -130,7 +130,7 @@ def report_of(update: Json) -> Report | None:
         case "usage_update":
             return _window(update)
         case "session_info_update":
-            title = one_line(_string(update.get("title")), 80)
+            title = one_line(string(update.get("title")), 80)
             return TitleReport(title) if title else None
         case "available_commands_update":
             return CommandsReport(_commands(update))
@@ -143,7 +143,7 @@ def call_report(update: Json) -> CallReport | None:
     id = _word(update.get("toolCallId"))
     if not id:
         return None
-    content = _dicts(update.get("content"))
+    content = objects(update.get("content"))
     texts = [content_text(item.get("content")) for item in content if item.get("type") == "content"]
     diffs = [_diff(item) for item in content if item.get("type") == "diff"]
     terminals = tuple(_word(item.get("terminalId")) for item in content if item.get("type") == "terminal")
@@ -152,7 +152,7 @@ def call_report(update: Json) -> CallReport | None:
     raw = update.get("rawInput")
     return CallReport(
         id,
-        title=one_line(_string(update["title"]), 300) if update.get("title") else None,
+        title=one_line(string(update["title"]), 300) if update.get("title") else None,
         kind=_word(update.get("kind")) or None,
         status=_word(update.get("status")) or None,
         arguments=_arguments(raw) if is_object(raw) else None,
@@ -169,29 +169,29 @@ def content_text(content: object) -> str:
         return ""
     match content.get("type"):
         case "text":
-            return plain(_string(content.get("text"))[:_TEXT])
+            return plain(string(content.get("text"))[:_TEXT])
         case "image" | "audio":
-            return f"[{content['type']}: {one_line(_string(content.get('mimeType')), 40)}]"
+            return f"[{content['type']}: {one_line(string(content.get('mimeType')), 40)}]"
         case "resource_link":
-            return f"[{one_line(_string(content.get('uri')), 300)}]"
+            return f"[{one_line(string(content.get('uri')), 300)}]"
         case "resource":
             resource = content.get("resource")
             inner: Json = resource if is_object(resource) else {}
-            return plain(_string(inner.get("text"))[:_TEXT]) or f"[{one_line(_string(inner.get('uri')), 300)}]"
+            return plain(string(inner.get("text"))[:_TEXT]) or f"[{one_line(string(inner.get('uri')), 300)}]"
         case _:
             return ""
 
 
 def options_of(answer: Json) -> tuple[ProgramOption, ...]:
     """The settings in the answer to a new or loaded session: its options, else its modes and models."""
-    found = [_option(item) for item in _dicts(answer.get("configOptions"))]
+    found = [_option(item) for item in objects(answer.get("configOptions"))]
     options = [option for option in found if option is not None]
     ids = {option.id for option in options} | {option.category for option in options}
     for id, key, current, available, value in _BY_REQUEST:
         state = answer.get(key)
         if id in ids or not is_object(state):
             continue
-        values = _values(_dicts(state.get(available)), value)
+        values = _values(objects(state.get(available)), value)
         options.append(ProgramOption(id, id, _word(state.get(current)), values, id, way=id))
     return tuple(options)
 
@@ -232,21 +232,21 @@ def status_of(status: str) -> ResultStatus | None:
 
 def _plan(update: Json) -> PlanReport:
     entries: list[tuple[str, Literal["open", "active", "done"]]] = []
-    for item in _dicts(update.get("entries")):
-        text = one_line(_string(item.get("content")), 400)
+    for item in objects(update.get("entries")):
+        text = one_line(string(item.get("content")), 400)
         if text:
-            entries.append((text, _STATES.get(_string(item.get("status")), "open")))
+            entries.append((text, _STATES.get(string(item.get("status")), "open")))
     return PlanReport(tuple(entries[:100]))
 
 
 def _commands(update: Json) -> tuple[ProgramCommand, ...]:
     found: list[ProgramCommand] = []
-    for item in _dicts(update.get("availableCommands"))[:_COMMANDS]:
+    for item in objects(update.get("availableCommands"))[:_COMMANDS]:
         name = _word(item.get("name")).removeprefix("/")
         given = item.get("input")
-        hint = _string(given.get("hint")) if is_object(given) else ""
+        hint = string(given.get("hint")) if is_object(given) else ""
         if name:
-            about = one_line(_string(item.get("description")), 120)
+            about = one_line(string(item.get("description")), 120)
             found.append(ProgramCommand(one_line(name, 60), about, one_line(hint, 60)))
     return tuple(found)
 
@@ -265,24 +265,24 @@ def _option(item: Json) -> ProgramOption | None:
         return None
     category = item.get("category")
     kind = one_line(category, 40) if isinstance(category, str) else ""
-    name = one_line(_string(item.get("name")), 80) or id
+    name = one_line(string(item.get("name")), 80) or id
     if item.get("type") == "boolean":
         value = "true" if item.get("currentValue") is True else "false"
         return ProgramOption(id, name, value, (ProgramValue("true"), ProgramValue("false")), kind, way="boolean")
     flat: list[Json] = []
-    for one in _dicts(item.get("options")):
-        flat += _dicts(one.get("options")) if "options" in one else [one]
+    for one in objects(item.get("options")):
+        flat += objects(one.get("options")) if "options" in one else [one]
     return ProgramOption(id, name, _word(item.get("currentValue")), _values(flat, "value"), kind, way="select")
 
 
 def _values(items: Sequence[Json], key: str) -> tuple[ProgramValue, ...]:
-    found = (ProgramValue(_word(item.get(key)), one_line(_string(item.get("name")), 80)) for item in items[:_VALUES])
+    found = (ProgramValue(_word(item.get(key)), one_line(string(item.get("name")), 80)) for item in items[:_VALUES])
     return tuple(value for value in found if value.value)
 
 
 def _diff(item: Json) -> str:
-    path = _string(item.get("path"))
-    before, after = item.get("oldText"), _string(item.get("newText"))
+    path = string(item.get("path"))
+    before, after = item.get("oldText"), string(item.get("newText"))
     old = before if isinstance(before, str) else ""
     if len(old) + len(after) > _DIFFED:
         name = one_line(path, 400)
@@ -297,7 +297,7 @@ def _diff(item: Json) -> str:
 def _paths(update: Json, content: Sequence[Json]) -> tuple[str, ...]:
     """The files that a call names, those of the changes that it shows too."""
     changed = (item for item in content if item.get("type") == "diff")
-    found = (_string(item.get("path")) for item in (*_dicts(update.get("locations")), *changed))
+    found = (string(item.get("path")) for item in (*objects(update.get("locations")), *changed))
     return tuple(dict.fromkeys(filter(None, found)))
 
 
@@ -324,18 +324,10 @@ def _clean(value: object, depth: int) -> Any:
         return "…"
     if is_array(value):
         return [_clean(item, depth + 1) for item in value[:100]]
-    if isinstance(value, dict):
-        items = list(cast("dict[object, object]", value).items())[:50]
+    if is_object(value):
+        items = list(value.items())[:50]
         return {one_line(str(name), 80): _clean(item, depth + 1) for name, item in items}
     return one_line(str(value))
-
-
-def _dicts(value: object) -> list[Json]:
-    return [item for item in value if is_object(item)] if is_array(value) else []
-
-
-def _string(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _word(value: object) -> str:

@@ -18,7 +18,7 @@ import sys
 import tarfile
 import zipfile
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import msgspec
 
@@ -27,7 +27,7 @@ from gshtui.programs.acp.kept_agents import FOLDER, KeptAgent, keep_agent
 from gshtui.settings import paths
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.files import private_files
-from gshtui.system.json_types import is_array, is_object
+from gshtui.system.json_types import is_array, is_object, obj
 from gshtui.system.network.downloads import DownloadError, download
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line, plain
@@ -62,7 +62,7 @@ class RegistryAgent(msgspec.Struct, frozen=True):
     ways: tuple[str, ...] = ()
     source: str = ""
     licence: str = ""
-    distribution: Any = None
+    distribution: Table = {}
 
 
 class AgentPlan(msgspec.Struct, frozen=True):
@@ -116,7 +116,7 @@ async def plan(registry: str, name: str) -> AgentPlan:
     ways: list[Way] = ["npx", "uvx", "binary"]
     ways.sort(key=lambda way: way != "binary" and shutil.which(way) is None)  # what can run here comes first
     for way in ways:
-        about = _table(_table(found.distribution).get(way))
+        about = obj(found.distribution.get(way))
         if about:
             made = _of_archive(found, about) if way == "binary" else _of_package(found, way, about)
             if isinstance(made, AgentPlan):
@@ -164,7 +164,7 @@ async def _agents(registry: str) -> list[RegistryAgent]:
     shown = one_line(plain(registry), 200)
     try:
         data = await download(registry, largest=_LARGEST, within=_WITHIN, shown=shown)
-        listed = _table(parse_foreign_json(data)).get("agents")
+        listed = obj(parse_foreign_json(data)).get("agents")
     except DownloadError as error:
         raise RegistryError(f"The registry cannot be asked: {error.message}") from error
     except (ValueError, RecursionError) as error:
@@ -172,9 +172,9 @@ async def _agents(registry: str) -> list[RegistryAgent]:
     if not is_array(listed):
         raise RegistryError(f"{shown} is no registry: it lists no agents.")
     found: list[RegistryAgent] = []
-    for each in map(_table, listed):
+    for each in map(obj, listed):
         name = str(each.get("id") or "")
-        distribution = _table(each.get("distribution"))
+        distribution = obj(each.get("distribution"))
         if _NAME.fullmatch(name):
             found.append(
                 RegistryAgent(
@@ -212,7 +212,7 @@ def _of_package(found: RegistryAgent, way: Way, about: Table) -> AgentPlan | str
 
 def _of_archive(found: RegistryAgent, about: Table) -> AgentPlan | str:
     """A program of an archive for this machine, or why it cannot be one."""
-    mine = _table(about.get(this_machine()))
+    mine = obj(about.get(this_machine()))
     if not mine:
         return f"it has no program for {this_machine()}"
     address, command = str(mine.get("archive") or ""), PurePosixPath(str(mine.get("cmd") or ""))
@@ -242,17 +242,16 @@ def _planned(
 
 def _more(about: Table) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]] | None:
     """The arguments and variables; `None`: one of them is nothing that can be put on a command line."""
-    words: Any = about.get("args") or []
-    env: Any = about.get("env") or {}
-    if not is_array(words) or not isinstance(env, dict):
+    words: object = about.get("args") or []
+    env: object = about.get("env") or {}
+    if not is_array(words) or not is_object(env):
         return None
-    named = cast("dict[Any, Any]", env)
-    texts = [*words, *named.values()]
+    texts = [*words, *env.values()]
     if not all(isinstance(text, str) and text.isprintable() for text in texts):
         return None
-    if not all(isinstance(name, str) and _VARIABLE.fullmatch(name) for name in named):
+    if not all(isinstance(name, str) and _VARIABLE.fullmatch(name) for name in env):
         return None
-    return tuple(words), tuple((str(name), str(value)) for name, value in named.items())
+    return tuple(words), tuple((str(name), str(value)) for name, value in env.items())
 
 
 def _unpacked(planned: AgentPlan, data: bytes) -> str:
@@ -324,7 +323,3 @@ def _unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, place: Pat
 
 def _line(value: object, most: int) -> str:
     return one_line(plain(str(value or "")), most)
-
-
-def _table(value: object) -> Table:
-    return value if is_object(value) else {}

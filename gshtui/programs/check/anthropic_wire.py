@@ -22,7 +22,7 @@ class AnthropicWire(PlainWire):
     def __init__(self) -> None:
         self._numbers = itertools.count(1)  # some clients take two answers with one id for the same answer
 
-    def other(self, kind: str, models: list[str], body: Any) -> Any:
+    def other(self, kind: str, models: list[str], body: object) -> object:
         if kind == "count":
             return {"input_tokens": len(json.dumps(body)) // 4}
         entries = [

@@ -20,7 +20,7 @@ class ChatWire(PlainWire):
     content_type = "text/event-stream"
     ROUTES = {"POST /v1/chat/completions": "chat", "GET /v1/models": "models"}
 
-    def other(self, kind: str, models: list[str], body: Any) -> Any:
+    def other(self, kind: str, models: list[str], body: object) -> object:
         return listed(models)
 
     def odd(self, step: AnswerStep, part: DeltaFrame) -> Iterator[WireFrame]:
@@ -57,7 +57,7 @@ class ChatWire(PlainWire):
         yield WireFrame(sse("[DONE]"))
 
 
-def listed(names: list[str]) -> Any:
+def listed(names: list[str]) -> dict[str, Any]:
     """OpenAI's list of models."""
     return {"object": "list", "data": [{"id": n, "object": "model", "created": 1, "owned_by": "me"} for n in names]}
 

@@ -10,11 +10,12 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import msgspec
 
 from gshtui.settings.toml_file import load_toml
+from gshtui.system.json_types import map_texts
 from gshtui.system.struct_types import learned
 
 ModelApi = Literal["", "anthropic", "openai", "openai-chat", "gemini"]
@@ -119,17 +120,8 @@ def read_setup(name: str) -> CheckSetup | None:
     return msgspec.convert(tables, learned(CheckSetup))
 
 
-def _filled(value: Any, places: Mapping[str, str]) -> Any:
-    match value:
-        case str():
-            return _PLACE.sub(lambda found: places[found[1]], value)
-        case dict():
-            table = cast("dict[str, object]", value)
-            return {_filled(key, places): _filled(each, places) for key, each in table.items()}
-        case list():
-            return [_filled(each, places) for each in cast("list[object]", value)]
-        case _:
-            return value
+def _filled(value: object, places: Mapping[str, str]) -> Any:
+    return map_texts(value, lambda text: _PLACE.sub(lambda found: places[found[1]], text), names=True)
 
 
 def _written(content: Mapping[str, Any], suffix: str) -> str:

@@ -33,10 +33,10 @@ class GeminiWire:
             None: "models",
         }.get(match.group(2), "")
 
-    def model(self, path: str, body: Any) -> str:
+    def model(self, path: str, body: object) -> str:
         return unquote(path.split("/models/", 1)[1].split(":", 1)[0])
 
-    def other(self, kind: str, models: list[str], body: Any) -> Any:
+    def other(self, kind: str, models: list[str], body: object) -> object:
         if kind == "count":
             return {"totalTokens": len(json.dumps(body)) // 4}
         if kind == "whole":  # what a program asks for its own use, such as a title

@@ -133,7 +133,7 @@ class ModelServer(msgspec.Struct, Generic[W]):
             self.finished(asked, answer)
         return True
 
-    async def _whole(self, writer: asyncio.StreamWriter, status: int, headers: dict[str, str], body: Any) -> bool:
+    async def _whole(self, writer: asyncio.StreamWriter, status: int, headers: dict[str, str], body: object) -> bool:
         data = body if isinstance(body, bytes) else dumps(body)
         fields = {"content-type": "application/json", **headers, "content-length": str(len(data))}
         writer.write(_head(status, fields) + data)

@@ -6,11 +6,12 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
 from gshtui.programs.check.model_answers import ModelAnswer
+from gshtui.system.json_types import obj
 
 
 class WireFrame(msgspec.Struct, frozen=True):
@@ -29,7 +30,7 @@ class ModelWire(Protocol):
         """`chat`, `models`, `count`, `show`, or nothing for a path that the API does not have."""
         ...
 
-    def model(self, path: str, body: Any) -> str:
+    def model(self, path: str, body: object) -> str:
         """The model that is asked for."""
         ...
 
@@ -37,7 +38,7 @@ class ModelWire(Protocol):
         """The whole answer."""
         ...
 
-    def other(self, kind: str, models: list[str], body: Any) -> Any:
+    def other(self, kind: str, models: list[str], body: object) -> object:
         """The body for a route that is not `chat`."""
         ...
 
@@ -51,16 +52,16 @@ class PlainWire:
     def route(self, method: str, path: str) -> str:
         return self.ROUTES.get(f"{method} {path}", "")
 
-    def model(self, path: str, body: Any) -> str:
-        return str(body.get("model", ""))
+    def model(self, path: str, body: object) -> str:
+        return str(obj(body).get("model", ""))
 
 
-def dumps(data: Any) -> bytes:
+def dumps(data: object) -> bytes:
     """JSON; surrogates stay escapes, as servers send them."""
     return json.dumps(data).encode()
 
 
-def sse(data: Any, event: str = "") -> bytes:
+def sse(data: object, event: str = "") -> bytes:
     """A server-sent event."""
     text = data if isinstance(data, str) else json.dumps(data)
     return (f"event: {event}\n" if event else "").encode() + f"data: {text}\n\n".encode()

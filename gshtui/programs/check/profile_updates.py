@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, ClassVar, cast, get_args, get_type_hints
+from typing import Annotated, Any, ClassVar, get_args, get_type_hints
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
@@ -42,6 +42,7 @@ from gshtui.programs.profiles.profile import (
     LoadedProfiles,
     Profile,
     ProfileError,
+    each_of,
     load,
     made,
     marks,
@@ -318,10 +319,7 @@ def _flat(table: msgspec.Struct, where: str = "", *, reads: bool = True) -> dict
         value, key = getattr(table, name), f"{where}{name}"
         if isinstance(value, msgspec.Struct):
             found |= _flat(value, f"{key}.", reads=reads)
-        elif isinstance(value, tuple) and any(
-            isinstance(one, msgspec.Struct) for one in cast("Sequence[object]", value)
-        ):
-            tables = cast("tuple[msgspec.Struct, ...]", value)
+        elif tables := [one for one in each_of(value) if isinstance(one, msgspec.Struct)]:
             named = [str(getattr(one, "name", "") or number) for number, one in enumerate(tables)]
             found |= {f"{key}": json.dumps(named)} if reads else {}
             for label, one in zip(named, tables, strict=True):

@@ -10,11 +10,12 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from gshtui.programs.check.check_setup import OwnCall, ShellTool
 from gshtui.programs.check.model_answers import ModelAnswer, Reasoning, ToolUse, Utterance
 from gshtui.programs.check.model_server import ModelRequest
+from gshtui.system.json_types import is_object, obj, seq
 
 MADE = "made.txt"
 """What `do:touch` makes."""
@@ -46,7 +47,7 @@ def follow_prompts(
         return ToolUse(call.name, arguments, id=f"call_{next(numbers):08}")
 
     def choose(asked: ModelRequest) -> ModelAnswer:
-        body = cast("dict[str, Any]", asked.body or {})
+        body = obj(asked.body)
         if tool.name and not body.get("tools"):  # the program asks for a title, or whether the model is there
             return [Utterance("Small talk")]
         last = json.dumps(_unanswered(_messages(body)))
@@ -76,28 +77,18 @@ def _long() -> str:
 
 def strings(value: object) -> list[str]:
     """Every piece of text in plain data."""
-    match value:
-        case str():
-            return [value]
-        case dict():
-            return [text for each in cast("dict[str, object]", value).values() for text in strings(each)]
-        case list():
-            return [text for each in cast("list[object]", value) for text in strings(each)]
-        case _:
-            return []
+    if isinstance(value, str):
+        return [value]
+    return [text for each in (*obj(value).values(), *seq(value)) for text in strings(each)]
 
 
 def _messages(body: Mapping[str, Any]) -> list[Any]:
-    found: list[Any] = []
-    for name in ("messages", "input", "contents"):
-        if not found and isinstance(body.get(name), list):
-            found = body[name]
-    return found
+    return next((found for name in ("messages", "input", "contents") if (found := seq(body.get(name)))), list[Any]())
 
 
 def _unanswered(messages: list[Any]) -> list[Any]:
     """What came since the model spoke last; some programs put words of their own behind a person's."""
-    spoken = [at for at, each in enumerate(messages) if isinstance(each, dict) and _is_models(cast("Any", each))]
+    spoken = [at for at, each in enumerate(messages) if is_object(each) and _is_models(each)]
     return messages[spoken[-1] + 1 :] if spoken else messages
 
 

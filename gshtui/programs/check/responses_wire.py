@@ -25,7 +25,7 @@ class ResponsesWire(PlainWire):
         "GET /v1/models": "models",
     }
 
-    def other(self, kind: str, models: list[str], body: Any) -> Any:
+    def other(self, kind: str, models: list[str], body: object) -> object:
         if kind == "count":
             return {"object": "response.input_tokens", "input_tokens": len(json.dumps(body)) // 4}
         return listed(models)
@@ -34,7 +34,7 @@ class ResponsesWire(PlainWire):
         numbers = count()
         response: dict[str, Any] = {"id": "resp_1", "object": "response", "model": model, "output": []}
 
-        def event(kind: str, *, counts: bool = False, **fields: Any) -> WireFrame:
+        def event(kind: str, *, counts: bool = False, **fields: object) -> WireFrame:
             return WireFrame(sse({"type": kind, "sequence_number": next(numbers), **fields}, kind), counts)
 
         yield event("response.created", response={**response, "status": "in_progress"})

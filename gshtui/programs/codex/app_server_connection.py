@@ -93,7 +93,7 @@ class AppServerConnection:
             raise
         return cls(web, on_message)
 
-    async def call(self, method: str, *, within: float = _ANSWER_WITHIN, **params: Any) -> Mapping[str, Any]:
+    async def call(self, method: str, *, within: float = _ANSWER_WITHIN, **params: object) -> Mapping[str, Any]:
         """Ask for something, and wait so many seconds for the result. Raises `AppServerError`."""
         if self.closed.is_set():
             raise AppServerError("gone", "the connection to its server is closed")

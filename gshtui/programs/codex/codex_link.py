@@ -19,13 +19,13 @@ from gshtui.programs.codex.app_server_connection import AppServerConnection, App
 from gshtui.programs.codex.app_server_launch import goes_on
 from gshtui.programs.codex.codex_questions import CodexRequest, is_codex_question
 from gshtui.programs.codex.codex_threads import CodexThread, CodexThreads
-from gshtui.programs.codex.message_fields import table_of, tables_of, text_of, words_of
 from gshtui.programs.codex.thread_modes import is_wider, mode_of, permissions_of
 from gshtui.programs.pane.pane_view import SessionError
 from gshtui.programs.pane.program_link import ProgramLink
 from gshtui.programs.profiles.profile import Profile
 from gshtui.programs.status.evidence import Evidence
 from gshtui.system.ids import new_id
+from gshtui.system.json_types import obj, objects, string, strings
 from gshtui.system.tasks import cancel_and_wait, start_job
 
 _FIRST = 3.0
@@ -135,7 +135,7 @@ class CodexLink(ProgramLink):
             if error.kind != "unsure":
                 return False
             raise self._unsure("text", error, "Look at its terminal before you send it again.") from error
-        self._threads.prompted(thread, text_of(table_of(given, "turn"), "id"), time.time())
+        self._threads.prompted(thread, string(obj(given.get("turn")).get("id")), time.time())
         self._tell()
         return True
 
@@ -235,16 +235,16 @@ class CodexLink(ProgramLink):
         """Introduce us, and learn where it stands. Raises `AppServerError`."""
         us = {"name": "gsh-tui", "title": "gsh-tui", "version": "1"}
         hello = await connection.call("initialize", clientInfo=us, capabilities={"experimentalApi": True})
-        found = _VERSION.search(text_of(hello, "userAgent"))
+        found = _VERSION.search(string(hello.get("userAgent")))
         self._version = found.group(1) if found else ""
         before, self._threads = self._threads.main, CodexThreads()
         await connection.notify("initialized")
         loaded = await connection.call("thread/loaded/list")
-        ids = words_of(loaded, "data")
+        ids = strings(loaded.get("data"))
         threads: list[Mapping[str, Any]] = []
         for id in ids[-_MOST_LISTED:]:
             with contextlib.suppress(AppServerError):
-                threads.append(table_of(await connection.call("thread/read", threadId=id), "thread"))
+                threads.append(obj((await connection.call("thread/read", threadId=id)).get("thread")))
         self._threads.begin(threads, await asyncio.to_thread(_begun, self._socket), time.time())
         if before in self._threads.threads:
             self._threads.main = before  # of a server that came back, the screen opens its conversation again
@@ -287,7 +287,7 @@ class CodexLink(ProgramLink):
         """Ask about a thread that was only mentioned: its screen has opened it."""
         try:
             for _ in range(_MOST_JOINS):
-                thread = table_of(await connection.call("thread/read", threadId=id), "thread")
+                thread = obj((await connection.call("thread/read", threadId=id)).get("thread"))
                 self._threads.open(thread, time.time())
                 if id not in self._threads.unknown:
                     break
@@ -332,20 +332,19 @@ class CodexLink(ProgramLink):
             turn = await self._last_turn(connection, thread)
         except AppServerError:
             return
-        if text_of(turn, "status") == "inProgress":
+        if string(turn.get("status")) == "inProgress":
             self._threads.under_way(thread.id, turn)
         elif thread.since and not thread.active and not thread.said:
             self._threads.missed(thread.id, turn, await asyncio.to_thread(_begun, self._socket))
 
     async def _last_turn(self, connection: AppServerConnection, thread: CodexThread) -> Mapping[str, Any]:
-        found = tables_of(
-            await connection.call("thread/turns/list", threadId=thread.id, limit=1, itemsView="full"), "data"
-        )
+        listed = await connection.call("thread/turns/list", threadId=thread.id, limit=1, itemsView="full")
+        found = objects(listed.get("data"))
         return found[0] if found else {}
 
     async def _turn_of(self, connection: AppServerConnection, thread: CodexThread) -> str:
         turn = await self._last_turn(connection, thread)
-        return text_of(turn, "id") if text_of(turn, "status") == "inProgress" else ""
+        return string(turn.get("id")) if string(turn.get("status")) == "inProgress" else ""
 
 
 def _begun(socket: Path) -> float:

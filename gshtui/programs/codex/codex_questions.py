@@ -17,7 +17,7 @@ import msgspec
 
 from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
 from gshtui.programs.codex.app_server_connection import RequestId, ServerMessage
-from gshtui.programs.codex.message_fields import table_of, tables_of, text_of, words_of
+from gshtui.system.json_types import obj, objects, string, strings
 from gshtui.system.processes.process_tree import SHELLS
 from gshtui.text.sanitise import literal, one_line, visible
 
@@ -73,7 +73,7 @@ def request_of(message: ServerMessage, changes: Sequence[Mapping[str, Any]] = ()
         diff=diff[:_DIFF],
     )
     answers = {key: result for key, _, result in offered}
-    return CodexRequest(message.id, text_of(params, "threadId"), text_of(params, "turnId"), question, answers)
+    return CodexRequest(message.id, string(params.get("threadId")), string(params.get("turnId")), question, answers)
 
 
 def _choice(key: str, label: str, method: str) -> QuestionChoice:
@@ -95,15 +95,15 @@ _Asked = tuple[str, str, str, list[_Offer]]
 
 
 def _command(params: Mapping[str, Any]) -> _Asked:
-    line = command_line(text_of(params, "command"))
-    folder, reason = text_of(params, "cwd"), text_of(params, "reason")
-    network = table_of(params, "networkApprovalContext")
-    host = text_of(network, "host")
+    line = command_line(string(params.get("command")))
+    folder, reason = string(params.get("cwd")), string(params.get("reason"))
+    network = obj(params.get("networkApprovalContext"))
+    host = string(network.get("host"))
     parts = [visible(line)] if line else []
-    parts += [f"connects to {visible(host)} ({visible(text_of(network, 'protocol'))})"] if host else []
+    parts += [f"connects to {visible(host)} ({visible(string(network.get('protocol')))})"] if host else []
     parts += [f"in {visible(folder)}"] if folder else []
     parts += [f"because: {visible(reason)}"] if reason else []
-    doing = "Send this to the running command" if text_of(params, "kind") == "writeStdin" else "Run"
+    doing = "Send this to the running command" if string(params.get("kind")) == "writeStdin" else "Run"
     subject = f"{doing}: {line}" if line else f"Connect to {host}?" if host else "Run a command?"
     return subject, "\n".join(parts), "", _decisions(params)
 
@@ -119,8 +119,8 @@ def command_line(command: str) -> str:
 
 
 def _change(params: Mapping[str, Any], changes: Sequence[Mapping[str, Any]]) -> _Asked:
-    paths = [text_of(change, "path") for change in changes]
-    reason, root = text_of(params, "reason"), text_of(params, "grantRoot")
+    paths = [string(change.get("path")) for change in changes]
+    reason, root = string(params.get("reason")), string(params.get("grantRoot"))
     parts = [f"file: {visible(path)}" for path in paths[:_LINES]]
     parts += [f"and {len(paths) - _LINES} more files"] if len(paths) > _LINES else []
     parts += [f"and writes below {visible(root)} for the session"] if root else []
@@ -133,11 +133,11 @@ def _change(params: Mapping[str, Any], changes: Sequence[Mapping[str, Any]]) -> 
 
 def unified(change: Mapping[str, Any]) -> str:
     """One file's change as a unified diff."""
-    path, text = text_of(change, "path"), literal(text_of(change, "diff"))
-    kind = table_of(change, "kind")
-    what = text_of(kind, "type")
+    path, text = string(change.get("path")), literal(string(change.get("diff")))
+    kind = obj(change.get("kind"))
+    what = string(kind.get("type"))
     name = one_line(literal(path), 1000).lstrip("/")
-    after = one_line(literal(text_of(kind, "move_path")), 1000).lstrip("/") or name
+    after = one_line(literal(string(kind.get("move_path"))), 1000).lstrip("/") or name
     if what in ("add", "delete"):
         lines = text.removesuffix("\n").split("\n") if text else []
         sign, hunk = ("+", f"@@ -0,0 +1,{len(lines)} @@") if what == "add" else ("-", f"@@ -1,{len(lines)} +0,0 @@")
@@ -149,15 +149,15 @@ def unified(change: Mapping[str, Any]) -> str:
 def _decisions(params: Mapping[str, Any]) -> list[_Offer]:
     """The answers to a command or a change: those that the server offers, and always a refusal."""
     given = isinstance(params.get("availableDecisions"), list)
-    human = text_of(params, "kind") == "humanCommand"
+    human = string(params.get("kind")) == "humanCommand"
     usual = ["accept"] if human else ["accept", "acceptForSession"]
-    offered = words_of(params, "availableDecisions") if given else usual
+    offered = strings(params.get("availableDecisions")) if given else usual
     found: list[_Offer] = []
     if "accept" in offered:
         found.append((_ONCE, "Yes, this once", {"decision": "accept"}))
     if "acceptForSession" in offered:
         found.append((_SESSION, "Yes, for this session", {"decision": "acceptForSession"}))
-    lasting = tables_of(params, "availableDecisions")
+    lasting = objects(params.get("availableDecisions"))
     for key, decision in zip((_ALWAYS, "7", "8", "9"), lasting, strict=False):
         if label := _lasting(decision):
             found.append((key, label, {"decision": decision}))
@@ -167,18 +167,18 @@ def _decisions(params: Mapping[str, Any]) -> list[_Offer]:
 
 
 def _lasting(decision: Mapping[str, Any]) -> str:
-    if rule := words_of(table_of(decision, "acceptWithExecpolicyAmendment"), "execpolicy_amendment"):
+    if rule := strings(obj(decision.get("acceptWithExecpolicyAmendment")).get("execpolicy_amendment")):
         return f"Yes, always what begins with: {shlex.join(rule)}"
-    network = table_of(table_of(decision, "applyNetworkPolicyAmendment"), "network_policy_amendment")
-    if host := text_of(network, "host"):
-        return f"{'No, never' if text_of(network, 'action') == 'deny' else 'Yes, always'} connect to {host}"
+    network = obj(obj(decision.get("applyNetworkPolicyAmendment")).get("network_policy_amendment"))
+    if host := string(network.get("host")):
+        return f"{'No, never' if string(network.get('action')) == 'deny' else 'Yes, always'} connect to {host}"
     return ""
 
 
 def _permissions(params: Mapping[str, Any]) -> _Asked:
-    wanted, reason = table_of(params, "permissions"), text_of(params, "reason")
+    wanted, reason = obj(params.get("permissions")), string(params.get("reason"))
     parts = [visible(json.dumps(wanted, indent=1, ensure_ascii=False))]
-    parts += [f"in {visible(text_of(params, 'cwd'))}"] if params.get("cwd") else []
+    parts += [f"in {visible(string(params.get('cwd')))}"] if params.get("cwd") else []
     parts += [f"because: {visible(reason)}"] if reason else []
     offers: list[_Offer] = [
         (_ONCE, "Yes, for this turn", {"permissions": wanted, "scope": "turn"}),
@@ -189,27 +189,32 @@ def _permissions(params: Mapping[str, Any]) -> _Asked:
 
 
 def _input(params: Mapping[str, Any]) -> _Asked:
-    questions = tables_of(params, "questions")
+    questions = objects(params.get("questions"))
     if len(questions) != 1:
-        lines = [visible(text_of(one, "question")) for one in questions]
+        lines = [visible(string(one.get("question"))) for one in questions]
         return f"{len(questions)} questions", "\n".join(lines), "", []
     one = questions[0]
-    options, id = tables_of(one, "options"), text_of(one, "id")
-    labels = [text_of(option, "label") for option in options]
-    about = [f"{label}: {text_of(option, 'description')}" for label, option in zip(labels, options, strict=True)]
-    detail = "\n".join([visible(text_of(one, "question")), *map(visible, about)])
+    options, id = objects(one.get("options")), string(one.get("id"))
+    labels = [string(option.get("label")) for option in options]
+    about = [f"{label}: {string(option.get('description'))}" for label, option in zip(labels, options, strict=True)]
+    detail = "\n".join([visible(string(one.get("question"))), *map(visible, about)])
     # Where it takes words of one's own, or a secret, its terminal has the field for them.
     offers: list[_Offer] = [
         (str(at), label, {"answers": {id: {"answers": [label]}}}) for at, label in enumerate(labels, 1) if label
     ]
-    return text_of(one, "question") or text_of(one, "header"), detail, "", offers if not one.get("isSecret") else []
+    return (
+        string(one.get("question")) or string(one.get("header")),
+        detail,
+        "",
+        offers if not one.get("isSecret") else [],
+    )
 
 
 def _elicitation(params: Mapping[str, Any]) -> _Asked:
-    name, message = text_of(params, "serverName"), text_of(params, "message")
+    name, message = string(params.get("serverName")), string(params.get("message"))
     subject = f"{name} asks: {message}" if name else message
-    fields = table_of(table_of(params, "requestedSchema"), "properties")
-    if fields or text_of(params, "mode") == "url":
+    fields = obj(obj(params.get("requestedSchema")).get("properties"))
+    if fields or string(params.get("mode")) == "url":
         return subject, visible(message), "", []
     offers: list[_Offer] = [
         (_ONCE, "Yes, this once", {"action": "accept", "content": {}}),

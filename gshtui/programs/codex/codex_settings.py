@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gshtui.programs.codex.message_fields import table_of, text_of
 from gshtui.programs.codex.thread_modes import Permissions
 from gshtui.programs.profiles.settings_files import content_of, folders_above
+from gshtui.system.json_types import obj, string
 
 _SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
 """Strictest first."""
@@ -28,8 +28,8 @@ def read(root: Path, folder: Path) -> CodexSettings | None:
     trust = _trust(person, folder)
     approval = sandbox = file = ""
     for path, table in _layers(root, folder, person, trusted=trust != "untrusted"):
-        for layer in (table_of(table_of(table, "profiles"), text_of(table, "profile")), table):
-            said = _approval(layer), text_of(layer, "sandbox_mode") or _sandbox(layer, table)
+        for layer in (obj(obj(table.get("profiles")).get(string(table.get("profile")))), table):
+            said = _approval(layer), string(layer.get("sandbox_mode")) or _sandbox(layer, table)
             if any(said):
                 file = file or str(path)
             approval, sandbox = approval or said[0], sandbox or said[1]
@@ -61,19 +61,19 @@ def _of_project(folder: Path) -> Iterator[Path]:
 
 
 def _trust(person: Mapping[str, Any], folder: Path) -> str:
-    projects = table_of(person, "projects")
-    said = (text_of(table_of(projects, str(each)), "trust_level") for each in folders_above(folder))
+    projects = obj(person.get("projects"))
+    said = (string(obj(projects.get(str(each))).get("trust_level")) for each in folders_above(folder))
     return next((level for level in said if level), "")
 
 
 def _approval(layer: Mapping[str, Any]) -> str:
-    return text_of(layer, "approval_policy") or ("on-request" if table_of(layer, "approval_policy") else "")
+    return string(layer.get("approval_policy")) or ("on-request" if obj(layer.get("approval_policy")) else "")
 
 
 def _sandbox(layer: Mapping[str, Any], table: Mapping[str, Any]) -> str:
     """The sandbox of the permission profile that a layer chooses: by the built-in one that it extends."""
-    name, seen = text_of(layer, "default_permissions"), set[str]()
+    name, seen = string(layer.get("default_permissions")), set[str]()
     while name and name not in _PROFILES and name not in seen:
         seen.add(name)
-        name = text_of(table_of(table_of(table, "permissions"), name), "extends")
+        name = string(obj(obj(table.get("permissions")).get(name)).get("extends"))
     return _PROFILES.get(name, "")

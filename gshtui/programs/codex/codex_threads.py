@@ -13,8 +13,9 @@ import msgspec
 
 from gshtui.programs.codex.app_server_connection import RequestId, ServerMessage
 from gshtui.programs.codex.codex_questions import CHANGE, CodexRequest, command_line, request_of
-from gshtui.programs.codex.message_fields import number_of, table_of, tables_of, text_of, words_of
 from gshtui.programs.codex.thread_modes import Permissions, permissions_told
+from gshtui.programs.transcripts.program_transcript import number
+from gshtui.system.json_types import obj, objects, string, strings
 from gshtui.text.sanitise import one_line, plain
 
 _DOING = 160
@@ -36,7 +37,7 @@ class CodexThread(msgspec.Struct):
     """The turn under way, if it is known."""
     running: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     """Commands and other calls under way: item → what it is about."""
-    changes: dict[str, list[Mapping[str, Any]]] = msgspec.field(default_factory=dict[str, list[Mapping[str, Any]]])
+    changes: dict[str, list[dict[str, Any]]] = msgspec.field(default_factory=dict[str, list[dict[str, Any]]])
     """Changes of files that were proposed: item → its changes."""
     said: str = ""
     """The last message of its turn."""
@@ -62,22 +63,22 @@ class CodexThreads:
 
     def add(self, thread: Mapping[str, Any], now: float) -> None:
         """A thread as the server describes it."""
-        id = text_of(thread, "id")
+        id = string(thread.get("id"))
         told = self.unknown.pop(id, None)
-        if not id or thread.get("ephemeral") is True or text_of(thread, "threadSource") == "thread_title":
+        if not id or thread.get("ephemeral") is True or string(thread.get("threadSource")) == "thread_title":
             return
         if id not in self.threads and len(self.threads) >= _MOST_THREADS:
             self._forget(next(one for one in self.threads if one != self.main))
         found = self.threads.setdefault(id, CodexThread(id))
-        found.parent = text_of(thread, "parentThreadId")
-        self._status(found, table_of(thread, "status"), min(number_of(thread, "updatedAt") or now, now))
+        found.parent = string(thread.get("parentThreadId"))
+        self._status(found, obj(thread.get("status")), min(number(thread.get("updatedAt")) or now, now))
         if told is not None:
             self._status(found, *told)  # it came while it was being described
 
     def open(self, thread: Mapping[str, Any], now: float) -> None:
         """A thread that a screen has just opened."""
         self.add(thread, now)
-        found = self.threads.get(text_of(thread, "id"))
+        found = self.threads.get(string(thread.get("id")))
         if found is not None and not found.parent:
             self.main = found.id
 
@@ -87,17 +88,17 @@ class CodexThreads:
         """
         mentioned = set(self.unknown)
         for thread in listed:
-            if (id := text_of(thread, "id")) not in self.threads:  # what came meanwhile is newer
+            if (id := string(thread.get("id"))) not in self.threads:  # what came meanwhile is newer
                 self.add(thread, now)
                 if (added := self.threads.get(id)) is not None and not added.active:
                     added.since = max(added.since, min(begun, now))
         self.unknown |= {id: ({}, now) for id in mentioned}
         roots = [
-            one for one in listed if (found := self.threads.get(text_of(one, "id"))) is not None and not found.parent
+            one for one in listed if (found := self.threads.get(string(one.get("id")))) is not None and not found.parent
         ]
-        newest = max(roots, key=lambda one: (number_of(one, "recencyAt"), number_of(one, "createdAt")), default=None)
+        newest = max(roots, key=lambda one: (number(one.get("recencyAt")), number(one.get("createdAt"))), default=None)
         if newest is not None and not self.main:
-            self.main = text_of(newest, "id")
+            self.main = string(newest.get("id"))
 
     def add_message(self, message: ServerMessage, now: float) -> None:
         """One message of the server's."""
@@ -106,21 +107,21 @@ class CodexThreads:
         if message.id is not None:
             self._ask(message)
         elif message.method == "thread/started":
-            self.open(table_of(params, "thread"), at)
+            self.open(obj(params.get("thread")), at)
         elif message.method == "serverRequest/resolved":
             over = params.get("requestId")
             self.requests.pop(over if isinstance(over, int | str) else "", None)
-        elif (thread_id := text_of(params, "threadId")) in self.threads:
+        elif (thread_id := string(params.get("threadId"))) in self.threads:
             self._about(self.threads[thread_id], message, at)
         elif message.method == "thread/status/changed" and len(self.unknown) < _MOST_THREADS:
-            self.unknown[thread_id] = table_of(params, "status"), at
+            self.unknown[thread_id] = obj(params.get("status")), at
 
     def _about(self, thread: CodexThread, message: ServerMessage, at: float) -> None:
-        params, item = message.params, table_of(message.params, "item")
+        params, item = message.params, obj(message.params.get("item"))
         match message.method:
             case "thread/status/changed":
                 was = thread.active
-                self._status(thread, table_of(params, "status"), at)
+                self._status(thread, obj(params.get("status")), at)
                 if thread.active and not was and not thread.parent:
                     self.main = thread.id  # only what is on the screen, and what we send, begins a turn
             case "thread/goal/cleared" | "thread/goal/updated" if not thread.parent:
@@ -128,26 +129,26 @@ class CodexThreads:
             case "thread/closed" | "thread/deleted" | "thread/archived":
                 self._forget(thread.id)
             case "turn/started":
-                thread.turn = text_of(table_of(params, "turn"), "id")
+                thread.turn = string(obj(params.get("turn")).get("id"))
                 thread.said = thread.trouble = ""
                 self._work(thread, at)
             case "turn/completed":
-                self.complete(thread.id, table_of(params, "turn"), at)
+                self.complete(thread.id, obj(params.get("turn")), at)
             case "item/started":
                 self._begin_item(thread, item)
             case "item/fileChange/patchUpdated":
-                thread.changes[text_of(params, "itemId")] = tables_of(params, "changes")
+                thread.changes[string(params.get("itemId"))] = objects(params.get("changes"))
             case "item/completed":
-                thread.running.pop(text_of(item, "id"), None)
-                if text_of(item, "tool") == "spawnAgent" and text_of(item, "type") == "collabAgentToolCall":
-                    self._adopt(thread, words_of(item, "receiverThreadIds"))
-                if text_of(item, "type") == "agentMessage" and text_of(item, "text"):
-                    thread.said = plain(text_of(item, "text")[:_MOST_SAID])
+                thread.running.pop(string(item.get("id")), None)
+                if string(item.get("tool")) == "spawnAgent" and string(item.get("type")) == "collabAgentToolCall":
+                    self._adopt(thread, strings(item.get("receiverThreadIds")))
+                if string(item.get("type")) == "agentMessage" and string(item.get("text")):
+                    thread.said = plain(string(item.get("text"))[:_MOST_SAID])
             case "thread/settings/updated":
-                thread.permissions = permissions_told(table_of(params, "threadSettings")) or thread.permissions
+                thread.permissions = permissions_told(obj(params.get("threadSettings"))) or thread.permissions
             case "error":
                 if params.get("willRetry") is not True:
-                    thread.trouble = one_line(text_of(table_of(params, "error"), "message"), _DOING)
+                    thread.trouble = one_line(string(obj(params.get("error")).get("message")), _DOING)
             case _:
                 pass
 
@@ -156,12 +157,12 @@ class CodexThreads:
         thread = self.threads.get(id)
         if thread is None:
             return
-        for item in tables_of(turn, "items"):
-            if text_of(item, "type") == "agentMessage" and text_of(item, "text"):
-                thread.said = plain(text_of(item, "text")[:_MOST_SAID])
-        if trouble := text_of(table_of(turn, "error"), "message"):
+        for item in objects(turn.get("items")):
+            if string(item.get("type")) == "agentMessage" and string(item.get("text")):
+                thread.said = plain(string(item.get("text"))[:_MOST_SAID])
+        if trouble := string(obj(turn.get("error")).get("message")):
             thread.trouble = one_line(trouble, _DOING)
-        over = text_of(turn, "id")
+        over = string(turn.get("id"))
         self.requests = {key: one for key, one in self.requests.items() if one[1].turn != over}
         if thread.turn in ("", over):
             self._rest(thread, at)
@@ -171,15 +172,15 @@ class CodexThreads:
         thread = self.threads.get(id)
         if thread is None or not thread.active:
             return
-        thread.turn = thread.turn or text_of(turn, "id")
-        for item in tables_of(turn, "items"):
-            if text_of(item, "status") == "inProgress" and text_of(item, "id") not in thread.changes:
+        thread.turn = thread.turn or string(turn.get("id"))
+        for item in objects(turn.get("items")):
+            if string(item.get("status")) == "inProgress" and string(item.get("id")) not in thread.changes:
                 self._begin_item(thread, item)
 
     def missed(self, id: str, turn: Mapping[str, Any], since: float) -> None:
         """A turn was over before its items came to us; it counts if it ended after `since` (seconds since 1970)."""
         thread = self.threads.get(id)
-        if thread is not None and number_of(turn, "completedAt") >= int(since):
+        if thread is not None and number(turn.get("completedAt")) >= int(since):
             self.complete(id, turn, thread.since)
 
     def join(self, id: str, told: Mapping[str, Any]) -> None:
@@ -201,10 +202,10 @@ class CodexThreads:
             self._work(thread, now)
 
     def _status(self, thread: CodexThread, status: Mapping[str, Any], at: float) -> None:
-        kind = text_of(status, "type")
+        kind = string(status.get("type"))
         if kind == "active":
             self._work(thread, at)
-            thread.waits = bool(words_of(status, "activeFlags"))
+            thread.waits = bool(strings(status.get("activeFlags")))
         elif kind in ("idle", "systemError", "notLoaded"):
             self._rest(thread, at)
 
@@ -233,19 +234,24 @@ class CodexThreads:
                     self._status(self.threads[id], *told)
 
     def _begin_item(self, thread: CodexThread, item: Mapping[str, Any]) -> None:
-        kind, id = text_of(item, "type"), text_of(item, "id")
+        kind, id = string(item.get("type")), string(item.get("id"))
         if kind == "fileChange" and len(thread.changes) < _MOST_ITEMS:
-            thread.changes[id] = tables_of(item, "changes")
-            thread.running[id] = ", ".join(text_of(change, "path") for change in thread.changes[id])
+            thread.changes[id] = objects(item.get("changes"))
+            thread.running[id] = ", ".join(string(change.get("path")) for change in thread.changes[id])
             self._ask_again(id)
         elif kind in ("commandExecution", "mcpToolCall", "dynamicToolCall", "collabAgentToolCall", "webSearch"):
-            about = command_line(text_of(item, "command")) or text_of(item, "tool") or text_of(item, "query") or kind
+            about = (
+                command_line(string(item.get("command")))
+                or string(item.get("tool"))
+                or string(item.get("query"))
+                or kind
+            )
             if len(thread.running) < _MOST_ITEMS:
                 thread.running[id] = one_line(about, _DOING)
 
     def _ask(self, message: ServerMessage) -> None:
-        thread = self.threads.get(text_of(message.params, "threadId"))
-        changes = thread.changes.get(text_of(message.params, "itemId"), []) if thread is not None else []
+        thread = self.threads.get(string(message.params.get("threadId")))
+        changes = thread.changes.get(string(message.params.get("itemId")), []) if thread is not None else []
         request = request_of(message, changes)
         if thread is None or request is None or len(self.requests) >= _MOST_REQUESTS:
             return
@@ -254,7 +260,7 @@ class CodexThreads:
     def _ask_again(self, item: str) -> None:
         """The changes of an item have become known, about which there is a question already."""
         for message, _ in list(self.requests.values()):
-            if message.method == CHANGE and text_of(message.params, "itemId") == item:
+            if message.method == CHANGE and string(message.params.get("itemId")) == item:
                 self._ask(message)
 
     def _forget(self, id: str) -> None:

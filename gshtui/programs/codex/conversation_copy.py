@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gshtui.programs.codex.app_server_connection import AppServerConnection, AppServerError
 from gshtui.programs.codex.app_server_launch import server_socket
-from gshtui.programs.codex.message_fields import table_of, text_of
+from gshtui.system.json_types import obj, string
 from gshtui.system.processes import processes
 from gshtui.system.processes.time_limit import time_limit
 
@@ -80,6 +80,6 @@ async def _copied(connection: AppServerConnection, origin: str, cwd: str) -> str
         await connection.call("initialize", clientInfo=us, capabilities={"experimentalApi": True})
         await connection.notify("initialized")
         made = await connection.call("thread/fork", threadId=origin, cwd=cwd)
-        return text_of(table_of(made, "thread"), "id")
+        return string(obj(made.get("thread")).get("id"))
     finally:
         await connection.close()

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from gshtui.bus.agent_data import GuardMode, ProgramMode
 from gshtui.guard.modes import MODES
-from gshtui.programs.codex.message_fields import table_of, text_of
 from gshtui.programs.profiles.profile import Profile
+from gshtui.system.json_types import obj, string
 
 _SANDBOXES = {
     "read-only": "readOnly",
@@ -62,14 +62,14 @@ def permissions_in(arguments: Sequence[str]) -> Permissions | None:
 
 def permissions_told(told: Mapping[str, Any]) -> Permissions | None:
     """Those of a conversation as its server tells them; `None`: it does not."""
-    policy = table_of(told, "sandboxPolicy") or table_of(told, "sandbox")
+    policy = obj(told.get("sandboxPolicy")) or obj(told.get("sandbox"))
     # A table has the kinds of questions that are asked: it asks.
-    approval = text_of(told, "approvalPolicy") or ("on-request" if table_of(told, "approvalPolicy") else "")
-    kind = text_of(policy, "type")
+    approval = string(told.get("approvalPolicy")) or ("on-request" if obj(told.get("approvalPolicy")) else "")
+    kind = string(policy.get("type"))
     if not approval or not kind:
         return None
     sandbox = next((ours for ours, theirs in _SANDBOXES.items() if theirs == kind), kind)
-    return Permissions(approval, sandbox, text_of(told, "approvalsReviewer") in ("", "user"))
+    return Permissions(approval, sandbox, string(told.get("approvalsReviewer")) in ("", "user"))
 
 
 def permissions_of(profile: Profile, mode: GuardMode | str) -> Permissions | None:

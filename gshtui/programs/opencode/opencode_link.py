@@ -26,7 +26,7 @@ from gshtui.programs.pane.program_link import ProgramLink
 from gshtui.programs.screen.screen_reading import without_styles
 from gshtui.programs.status.evidence import Evidence
 from gshtui.programs.transcripts.opencode_transcript import is_shown_as, title_shown
-from gshtui.programs.transcripts.program_transcript import mapping, sequence, words_of
+from gshtui.system.json_types import obj, objects, seq, string
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.tmux_errors import TmuxError
 
@@ -263,15 +263,15 @@ class OpenCodeLink(ProgramLink):
 
     async def _learn(self, client: ServerClient) -> None:
         """The names that its screen may show. Raises `ServerError`."""
-        agents = [words_of(mapping(each).get("name")) for each in sequence(await client.get("/agent"))]
+        agents = [string(obj(each).get("name")) for each in seq(await client.get("/agent"))]
         self._agents = {name[:1].upper() + name[1:]: name for name in agents if name}
         found: dict[str, tuple[str, str]] = {}
         twice: set[str] = set()
-        for provider in map(mapping, sequence(mapping(await client.get("/config/providers")).get("providers"))):
-            for id, model in mapping(provider.get("models")).items():
-                name = f"{words_of(mapping(model).get('name'))} {words_of(provider.get('name'))}"
+        for provider in objects(obj(await client.get("/config/providers")).get("providers")):
+            for id, model in obj(provider.get("models")).items():
+                name = f"{string(obj(model).get('name'))} {string(provider.get('name'))}"
                 twice |= {name} if name in found else set()
-                found[name] = words_of(provider.get("id")), id
+                found[name] = string(provider.get("id")), id
         self._models = {name: ids for name, ids in found.items() if name not in twice}
 
     async def _session_shown(self, client: ServerClient, screen: _Screen) -> str:
@@ -279,7 +279,7 @@ class OpenCodeLink(ProgramLink):
         `ServerError`.
         """
         if any(_LOGO in row for row in screen.rows):
-            made = words_of(mapping(await client.post("/session")).get("id"))
+            made = string(obj(await client.post("/session")).get("id"))
             if made:
                 await client.post("/tui/select-session", {"sessionID": made})
             return made
@@ -290,8 +290,8 @@ class OpenCodeLink(ProgramLink):
         def is_it(title: str) -> bool:
             return is_shown_as(title, shown) if shown else bool(_UNTITLED.match(title))
 
-        listed = [mapping(each) for each in sequence(await client.get("/session", roots="true", limit="60"))]
-        like = [words_of(each.get("id")) for each in listed if is_it(words_of(each.get("title")))]
+        listed = objects(await client.get("/session", roots="true", limit="60"))
+        like = [string(each.get("id")) for each in listed if is_it(string(each.get("title")))]
         if known not in like:
             return like[0] if len(like) == 1 else ""
         if len(like) > 1:
@@ -302,8 +302,8 @@ class OpenCodeLink(ProgramLink):
         """An id by which the prompt is known again: above those in the conversation, as OpenCode makes them itself.
         Raises `ServerError`.
         """
-        last = sequence(await client.get(f"/session/{session}/message", limit="1"))
-        before = words_of(mapping(mapping(last[-1]).get("info")).get("id")) if last else ""
+        last = seq(await client.get(f"/session/{session}/message", limit="1"))
+        before = string(obj(obj(last[-1]).get("info")).get("id")) if last else ""
         id = new_message_id(time.time())
         if id <= before:
             raise ServerError("refused", "its messages have ids of another kind")
@@ -365,7 +365,7 @@ class OpenCodeLink(ProgramLink):
             if await client.is_open_to_all():
                 self._end()
                 return False
-            self._version = words_of(mapping(await client.get("/global/health")).get("version"))
+            self._version = string(obj(await client.get("/global/health")).get("version"))
             async with contextlib.aclosing(client.events()) as events:
                 async for event in events:
                     if event.get("type") in _ANEW or self._client is None:

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 from gshtui.bus.agent_data import GuardMode
 from gshtui.programs.profiles.settings_files import content_of, folders_above, json_of
-from gshtui.programs.transcripts.program_transcript import mapping, words_of
-from gshtui.system.json_types import is_object
+from gshtui.system.json_types import is_object, obj, string
 
 VARIABLE = "OPENCODE_PERMISSION"
 _ACTIONS = ("deny", "ask", "allow")
@@ -37,7 +36,7 @@ def read(environ: Mapping[str, str], home: Path, folder: Path) -> OpenCodeSettin
     """Those for a start in this folder; `None`: nothing says anything. Blocks for a moment."""
     agent, permissions, file = "", dict[str, Any](), ""
     for name, table in _layers(environ, home, folder):
-        chosen, more = words_of(table.get("default_agent")), _table(table.get("permission"))
+        chosen, more = string(table.get("default_agent")), _table(table.get("permission"))
         agent = chosen or agent
         permissions = _laid_over(permissions, more)
         file = name if chosen or more else file
@@ -59,7 +58,7 @@ def narrowed(environment: Mapping[str, str], own: Mapping[str, object]) -> dict[
         key = name
         while key in made:
             key += "*"
-        rules = {pattern: min(its, words_of(action), key=_strictness) for pattern, its in rules_for(own, name)}
+        rules = {pattern: min(its, string(action), key=_strictness) for pattern, its in rules_for(own, name)}
         # Most things take no patterns.
         made[key] = rules if len(rules) > 1 and name in _PATTERNED else min(rules.values(), key=_strictness)
     return {**environment, VARIABLE: json.dumps(made)} if ours else dict(environment)
@@ -72,7 +71,7 @@ def rules_for(own: Mapping[str, object], name: str) -> _Rules:
         if fnmatch.fnmatchcase(name, key):
             for pattern, action in _table(value).items():
                 found = [] if pattern == "*" else [each for each in found if each[0] != pattern]
-                found.append((pattern, words_of(action)))
+                found.append((pattern, string(action)))
     return found
 
 
@@ -86,7 +85,7 @@ def _usual(rules: _Rules) -> str:
 
 def _table(value: object) -> dict[str, Any]:
     """One action stands for all."""
-    return {"*": value} if isinstance(value, str) else mapping(value)
+    return {"*": value} if isinstance(value, str) else obj(value)
 
 
 def _laid_over(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from gshtui.programs.opencode.server_address import ServerAddress
-from gshtui.programs.transcripts.program_transcript import mapping
+from gshtui.system.json_types import obj
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line
@@ -171,7 +171,7 @@ class ServerEventReader:
         if not data or skips or _PIECE in data[:_HEAD]:
             return []
         try:
-            event = mapping(parse_foreign_json(data))
+            event = obj(parse_foreign_json(data))
         except ValueError:
             return []
         return [event] if event else []
@@ -182,11 +182,11 @@ def _value(head: _Head, data: bytes) -> Any:
     if status == 204 or (status < 300 and not data):
         return None
     try:
-        value: Any = parse_foreign_json(data) if is_json else None
+        value: object = parse_foreign_json(data) if is_json else None
     except ValueError as error:
         raise ServerError("refused", "its answer is no JSON") from error
     if status >= 300 or not is_json:  # an unknown path is answered with a page for browsers
-        words = mapping(value).get("message")
+        words = obj(value).get("message")
         why = words if isinstance(words, str) else f"it answers with {status}"
         raise ServerError("missing" if status == 404 else "refused", one_line(why, 200))
     return value

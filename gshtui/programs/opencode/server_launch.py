@@ -14,7 +14,6 @@ import secrets
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from gshtui.system.json_types import is_array, is_object
 from gshtui.text.foreign_json import parse_foreign_json
@@ -81,7 +80,7 @@ def _shows_its_screen(arguments: Sequence[str]) -> bool:
 def _configured(given: str) -> str | None:
     """The configuration in its environment with our plugin; `None` where it cannot be changed safely."""
     try:
-        value: Any = parse_foreign_json(given) if given.strip() else {}
+        value: object = parse_foreign_json(given) if given.strip() else {}
     except ValueError:
         return None
     if not is_object(value):

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
-from gshtui.programs.transcripts.program_transcript import mapping, sequence, words_of
+from gshtui.system.json_types import obj, objects, seq, string
 from gshtui.text.sanitise import one_line, visible
 
 _PREFIX = "opencode-"
@@ -61,12 +61,12 @@ def is_server_question(id: str) -> bool:
 
 def permission_request(asked: Mapping[str, Any], whose: str, at: float) -> ServerRequest | None:
     """A call that needs permission; `None` where it has no id. `whose`: who asks, if that is not the agent itself."""
-    id, kind = words_of(asked.get("id")), words_of(asked.get("permission"))
+    id, kind = string(asked.get("id")), string(asked.get("permission"))
     if not id:
         return None
-    facts = mapping(asked.get("metadata"))
-    patterns = [each for each in sequence(asked.get("patterns")) if isinstance(each, str)]
-    always = [each for each in sequence(asked.get("always")) if isinstance(each, str)]
+    facts = obj(asked.get("metadata"))
+    patterns = [each for each in seq(asked.get("patterns")) if isinstance(each, str)]
+    always = [each for each in seq(asked.get("always")) if isinstance(each, str)]
     about = _about(kind, facts, patterns)
     subject = f"{_DOES.get(kind, kind)}: {about}" if about else _DOES.get(kind, kind) or "Allow this?"
     parts = [visible(about)] if about else []
@@ -91,12 +91,12 @@ def permission_request(asked: Mapping[str, Any], whose: str, at: float) -> Serve
         tuple(choices),
         diff=visible(_diff(facts), counted=False)[:_DIFF],
     )
-    return ServerRequest(id, words_of(asked.get("sessionID")), question, at, answers, (path, {"reply": "reject"}))
+    return ServerRequest(id, string(asked.get("sessionID")), question, at, answers, (path, {"reply": "reject"}))
 
 
 def _about(kind: str, facts: Mapping[str, Any], patterns: list[str]) -> str:
     for name in ("command", "filepath", "filePath", "url", "query", "pattern", "path", "description"):
-        if text := words_of(facts.get(name)):
+        if text := string(facts.get(name)):
             return text
     return ", ".join(patterns[:6]) if patterns != ["*"] else ""
 
@@ -114,7 +114,7 @@ def _more(kind: str, facts: Mapping[str, Any], patterns: list[str]) -> list[str]
 
 def _diff(facts: Mapping[str, Any]) -> str:
     """What would be changed, without the two lines that some diffs have above it."""
-    lines = words_of(facts.get("diff")).split("\n")
+    lines = string(facts.get("diff")).split("\n")
     return "\n".join(line for line in lines if not line.startswith(("Index: ", "=====")))
 
 
@@ -133,14 +133,14 @@ def question_request(
         given: the answers to the first ones of several.
         chosen: what has been chosen so far, where several answers can be.
     """
-    id = words_of(asked.get("id"))
-    questions = [mapping(each) for each in sequence(asked.get("questions"))]
+    id = string(asked.get("id"))
+    questions = objects(asked.get("questions"))
     if not id or len(questions) <= len(given):
         return None
     path, place = f"/question/{id}/reply", len(given)
     refusal: tuple[str, Mapping[str, Any]] = f"/question/{id}/reject", {}
     now = questions[place]
-    labels = [words_of(mapping(each).get("label")) for each in sequence(now.get("options"))]
+    labels = [string(obj(each).get("label")) for each in seq(now.get("options"))]
     choices: list[QuestionChoice] = []
     answers: dict[str, tuple[str, Mapping[str, Any]]] = {}
     several = now.get("multiple") is True
@@ -162,13 +162,13 @@ def question_request(
         )
         answers[dismiss] = refusal
     lines = [line for each in (questions if not choices else [now]) for line in _lines(each)]
-    subject = words_of(now.get("question")) or words_of(now.get("header")) or "It asks something"
+    subject = string(now.get("question")) or string(now.get("header")) or "It asks something"
     if len(questions) > 1:
         subject = f"{subject} ({place + 1} of {len(questions)})"
     key = f"{_PREFIX}{id}" + (f"-{place + 1}" if place else "")
     key += "".join(f"+{at_key}" for at_key, label in enumerate(labels, 1) if label in chosen)
     question = OpenQuestion(key, one_line(subject, _SUBJECT), "\n".join(lines)[:_DETAIL], tuple(choices))
-    return ServerRequest(id, words_of(asked.get("sessionID")), question, at, answers, refusal, asked)
+    return ServerRequest(id, string(asked.get("sessionID")), question, at, answers, refusal, asked)
 
 
 def _answered(path: str, every: Sequence[Sequence[str]], questions: Sequence[object]) -> tuple[str, Mapping[str, Any]]:
@@ -178,16 +178,16 @@ def _answered(path: str, every: Sequence[Sequence[str]], questions: Sequence[obj
 
 def _has_digits(question: Mapping[str, Any]) -> bool:
     """Whether it is answered by its labels, and there is a digit for each and for what ends the question."""
-    labels = [words_of(mapping(each).get("label")) for each in sequence(question.get("options"))]
+    labels = [string(obj(each).get("label")) for each in seq(question.get("options"))]
     most = _MOST_CHOICES - (question.get("multiple") is True)
     return 0 < len(labels) <= most and all(labels) and len(set(labels)) == len(labels)
 
 
 def _lines(question: Mapping[str, Any]) -> list[str]:
-    lines: list[str] = [visible(words_of(question.get("question")))]
+    lines: list[str] = [visible(string(question.get("question")))]
     if question.get("multiple") is True:
         lines.append("several can be chosen")
-    for each in sequence(question.get("options")):
-        label, about = words_of(mapping(each).get("label")), words_of(mapping(each).get("description"))
+    for each in seq(question.get("options")):
+        label, about = string(obj(each).get("label")), string(obj(each).get("description"))
         lines.append(visible(f"- {label}: {about}" if about else f"- {label}"))
     return lines

@@ -12,7 +12,10 @@ from typing import Any, Literal
 import msgspec
 
 from gshtui.programs.opencode.server_questions import ServerRequest, permission_request, question_request
-from gshtui.programs.transcripts.program_transcript import mapping, seconds, sequence, words_of
+from gshtui.programs.transcripts.program_transcript import (
+    seconds,
+)
+from gshtui.system.json_types import obj, seq, string
 from gshtui.text.sanitise import one_line
 
 _MOST_SESSIONS, _MOST_REQUESTS = 300, 60
@@ -45,25 +48,25 @@ class ServerState(msgspec.Struct):
 
     # -- what comes in ---------------------------------------------------------------------------------------------
 
-    def begin(self, statuses: Any, permissions: Any, questions: Any, now: float) -> None:
+    def begin(self, statuses: object, permissions: object, questions: object, now: float) -> None:
         """Everything as it stands now, in place of what was known."""
         before = self.activity(now)
         for session in self.sessions.values():
             session.works, session.running, session.prompted = False, {}, 0.0
-        for id, status in mapping(statuses).items():
-            self._status(id, mapping(status), now)
+        for id, status in obj(statuses).items():
+            self._status(id, obj(status), now)
         self.requests.clear()
-        for each in sequence(permissions):
-            self._ask(permission_request(mapping(each), self._call_of(each), now))
-        for each in sequence(questions):
-            self._ask(question_request(mapping(each), now))
+        for each in seq(permissions):
+            self._ask(permission_request(obj(each), self._call_of(each), now))
+        for each in seq(questions):
+            self._ask(question_request(obj(each), now))
         if self.activity(now) != before or not self.since:
             self.since = now
 
     def handle_event(self, event: Mapping[str, Any], now: float) -> None:
         """One event."""
         before = self.activity(now), self.asked
-        self._handle(words_of(event.get("type")), mapping(event.get("properties")), now)
+        self._handle(string(event.get("type")), obj(event.get("properties")), now)
         if (self.activity(now), self.asked) != before:
             self.since = now
 
@@ -83,30 +86,30 @@ class ServerState(msgspec.Struct):
         self.since = now
 
     def _handle(self, kind: str, told: dict[str, Any], now: float) -> None:
-        id = words_of(told.get("sessionID"))
+        id = string(told.get("sessionID"))
         match kind:
             case "session.created" | "session.updated":
-                info = mapping(told.get("info"))
-                if id := words_of(info.get("id")):
-                    self._session(id).parent = words_of(info.get("parentID"))
+                info = obj(told.get("info"))
+                if id := string(info.get("id")):
+                    self._session(id).parent = string(info.get("parentID"))
             case "session.deleted":
-                gone = words_of(mapping(told.get("info")).get("id")) or id
+                gone = string(obj(told.get("info")).get("id")) or id
                 self.sessions.pop(gone, None)
                 self.requests = {name: each for name, each in self.requests.items() if each.session != gone}
             case "session.status":
-                self._status(id, mapping(told.get("status")), now)
+                self._status(id, obj(told.get("status")), now)
             case "session.idle":
                 self._status(id, {"type": "idle"}, now)
             case "message.updated":
-                self._message(id, mapping(told.get("info")), now)
+                self._message(id, obj(told.get("info")), now)
             case "message.part.updated":
-                self._part(mapping(told.get("part")))
+                self._part(obj(told.get("part")))
             case "permission.asked":
                 self._ask(permission_request(told, self._call_of(told), now))
             case "question.asked":
                 self._ask(question_request(told, now))
             case "permission.replied" | "question.replied" | "question.rejected":
-                self.requests.pop(words_of(told.get("requestID")), None)
+                self.requests.pop(string(told.get("requestID")), None)
             case _:
                 pass
 
@@ -120,10 +123,10 @@ class ServerState(msgspec.Struct):
         if not id:
             return
         session = self._session(id)
-        kind = words_of(status.get("type"))
+        kind = string(status.get("type"))
         session.works = kind in ("busy", "retry")
         session.prompted = 0.0
-        session.doing = one_line(f"tries again: {words_of(status.get('message'))}", 160) if kind == "retry" else ""
+        session.doing = one_line(f"tries again: {string(status.get('message'))}", 160) if kind == "retry" else ""
         if not session.works:
             session.running.clear()
         elif not session.parent:
@@ -131,28 +134,28 @@ class ServerState(msgspec.Struct):
 
     def _message(self, id: str, info: Mapping[str, Any], now: float) -> None:
         """A prompt that has just been taken; the same message is told again later."""
-        created = seconds(mapping(info.get("time")).get("created"))
+        created = seconds(obj(info.get("time")).get("created"))
         session = self._session(id) if id else None
         if session is None or info.get("role") != "user" or session.works or abs(now - created) > _TAKEN_UP:
             return
-        if not mapping(info.get("summary")):  # it is told with one once its turn is over
+        if not obj(info.get("summary")):  # it is told with one once its turn is over
             session.prompted = now
 
     def _part(self, part: Mapping[str, Any]) -> None:
-        session = self.sessions.get(words_of(part.get("sessionID")))
-        id, state = words_of(part.get("id")), mapping(part.get("state"))
+        session = self.sessions.get(string(part.get("sessionID")))
+        id, state = string(part.get("id")), obj(part.get("state"))
         if session is None or part.get("type") != "tool" or not id:
             return
-        if words_of(state.get("status")) == "running":
-            given = mapping(state.get("input"))
-            about = next((words_of(given.get(name)) for name in _ABOUT if words_of(given.get(name))), "")
-            session.running[id] = one_line(f"{words_of(part.get('tool'))} {about}".strip(), 160)
-        elif words_of(state.get("status")) in ("completed", "error"):
+        if string(state.get("status")) == "running":
+            given = obj(state.get("input"))
+            about = next((string(given.get(name)) for name in _ABOUT if string(given.get(name))), "")
+            session.running[id] = one_line(f"{string(part.get('tool'))} {about}".strip(), 160)
+        elif string(state.get("status")) in ("completed", "error"):
             session.running.pop(id, None)
 
-    def _call_of(self, asked: Any) -> str:
+    def _call_of(self, asked: object) -> str:
         """The session of a helper's request has a parent: whose helper asks is part of the question."""
-        id = words_of(mapping(asked).get("sessionID"))
+        id = string(obj(asked).get("sessionID"))
         session = self.sessions.get(id)
         return "one of its helpers" if session is not None and session.parent else ""
 

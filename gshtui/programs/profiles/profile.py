@@ -21,6 +21,7 @@ from gshtui.programs.profiles import profile_bundle
 from gshtui.programs.profiles.profile_overlay import EXTENDS, OverlayError, overlaid
 from gshtui.settings import paths, plugins
 from gshtui.settings.toml_file import load_toml, read_bytes
+from gshtui.system.json_types import is_object
 from gshtui.system.struct_types import learned
 from gshtui.text.linear_regex import LinearError, compile_linear
 from gshtui.text.similar_names import known_names
@@ -622,21 +623,25 @@ def marks(kind: type[msgspec.Struct]) -> Mapping[str, frozenset[str]]:
 
 
 def _marked(hint: object) -> frozenset[str]:
-    notes = cast("tuple[object, ...]", getattr(hint, "__metadata__", ()))
+    notes: tuple[object, ...] = getattr(hint, "__metadata__", ())
     own = {name for note in notes if isinstance(note, msgspec.Meta) for name in note.extra or {}}
     return frozenset(own.union(*(_marked(part) for part in get_args(hint))))
+
+
+def each_of(value: object) -> Sequence[object]:
+    """The values of a key that may have several."""
+    return cast("Sequence[object]", value) if isinstance(value, tuple) else (value,)
 
 
 def patterns_of(table: msgspec.Struct, where: str = "") -> Iterator[tuple[str, str]]:
     """All patterns of a profile or of one of its tables, each with its key."""
     for name, marked in marks(type(table)).items():
         value = getattr(table, name)
-        if isinstance(value, dict) and _PATTERN in marked:
-            for key, those in cast("dict[str, tuple[str, ...]]", value).items():
+        if is_object(value) and _PATTERN in marked:
+            for key, those in value.items():
                 yield from ((f"{where}{name}.{key}", one) for one in those)
             continue
-        each = cast("Sequence[object]", value if isinstance(value, tuple) else (value,))
-        for number, one in enumerate(each):
+        for number, one in enumerate(each_of(value)):
             at = f"[{getattr(one, 'name', '') or number}]" if isinstance(value, tuple) else ""
             if isinstance(one, msgspec.Struct):
                 yield from patterns_of(one, f"{where}{name}{at}.")

@@ -16,7 +16,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -24,7 +24,7 @@ from gshtui import __version__
 from gshtui.programs.profiles.profile_overlay import Table, overlaid
 from gshtui.settings.toml_file import load_toml, read_bytes
 from gshtui.system.files import private_files
-from gshtui.system.json_types import is_object
+from gshtui.system.json_types import is_array, is_object, obj, objects, seq
 
 PROJECT_KEYS: tuple[str, ...] = ()
 """The project's own public keys, as minisign writes them. There is none yet."""
@@ -122,9 +122,9 @@ def parse(data: bytes) -> Bundle:
         raise BundleError("Its version must be numbers with dots between them, such as 2026.11.28.")
     if unknown := next((key for key in tables if key not in _KEYS), ""):
         raise BundleError(f"It has `{unknown}`, and may have {', '.join(_KEYS)} alone.")
-    if wrong := next((name for name, changes in profiles.items() if not isinstance(changes, dict)), ""):
+    if wrong := next((name for name, changes in profiles.items() if not is_object(changes)), ""):
         raise BundleError(f"Its profiles.{wrong} is no table.")
-    return Bundle(version, release, cast("dict[str, Table]", profiles), data)
+    return Bundle(version, release, profiles, data)
 
 
 def changed(tables: Mapping[str, Any], changes: Mapping[str, Any]) -> Table:
@@ -133,9 +133,9 @@ def changed(tables: Mapping[str, Any], changes: Mapping[str, Any]) -> Table:
     """
     own = dict(changes)
     modes = own.get("modes")
-    if is_object(modes) and isinstance(each := modes.get("each"), list):
-        below = cast("list[Table]", cast("Table", tables.get("modes", {})).get("each", []))
-        named = {mode.get("name"): mode for mode in cast("list[Table]", each) if isinstance(mode, dict)}  # pyright: ignore[reportUnnecessaryIsInstance]
+    if is_object(modes) and is_array(each := modes.get("each")):
+        below = seq(obj(tables.get("modes")).get("each"))
+        named = {mode.get("name"): mode for mode in objects(each)}
         merged = [{**mode, **named.pop(mode.get("name"), {})} for mode in below]
         own["modes"] = {**modes, "each": [*merged, *named.values()]}
     return overlaid(tables, own)

@@ -10,10 +10,10 @@ from __future__ import annotations
 import copy
 import tomllib
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from gshtui.settings.toml_file import load_toml
-from gshtui.system.json_types import is_array, is_object
+from gshtui.system.json_types import is_array, is_object, seq
 
 EXTENDS, REMOVE, RULES = "extends", "remove", "rules"
 _BEFORE, _AFTER = "before", "after"
@@ -32,20 +32,20 @@ def overlaid(base: Mapping[str, Any], overlay: Mapping[str, Any]) -> Table:
     removed, rules = changes.pop(REMOVE, []), changes.pop(RULES, [])
     if not is_array(removed) or not all(isinstance(key, str) for key in removed):
         raise OverlayError("`remove` must be a list of keys, such as `rules.rest` or `input.above`")
-    for key in cast("list[str]", removed):
+    for key in removed:
         _remove(result, key)
     _merge(result, changes)
-    if not is_array(rules) or not all(isinstance(rule, dict) for rule in rules):
+    if not is_array(rules) or not all(is_object(rule) for rule in rules):
         raise OverlayError("`rules` must be tables, each below [[rules]]")
     if rules:
-        result[RULES] = _placed(cast("list[Table]", result.get(RULES, [])), rules)
+        result[RULES] = _placed(result.get(RULES, []), rules)
     return result
 
 
 def key_path(key: str) -> tuple[str, ...]:
     """The parts of a dotted key as TOML writes it. Raises `OverlayError`."""
     try:
-        table: Any = load_toml(f"{key} = 0") if "\n" not in key else {}
+        table: object = load_toml(f"{key} = 0") if "\n" not in key else {}
     except tomllib.TOMLDecodeError:
         table = {}
     parts: list[str] = []
@@ -72,11 +72,11 @@ def _remove(tables: Table, key: str) -> None:
     """
     parts = key_path(key)
     if parts[0] == RULES and len(parts) == 2:
-        rules = cast("list[Table]", tables.get(RULES, []))
+        rules = seq(tables.get(RULES))
         rules.pop(_place(rules, parts[1], "`remove`"))
         return
     *way, last = parts
-    table: Any = tables
+    table: object = tables
     for part in way:
         table = table.get(part) if is_object(table) else None
     if not is_object(table) or last not in table:

@@ -14,13 +14,13 @@ import signal
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from gshtui.programs.profiles.profile import Profile
 from gshtui.settings import paths
 from gshtui.system.files import private_files
+from gshtui.system.json_types import is_object, obj
 from gshtui.system.processes import processes
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.struct_types import learned
@@ -99,9 +99,9 @@ def package_version(file: Path, names: Sequence[str]) -> str:
 
 def _npm_version(folder: Path, names: Sequence[str]) -> str:
     with (folder / "package.json").open("rb") as file:
-        package: Any = parse_foreign_json(file.read(_LARGEST))
-    programs: Any = package.get("bin")
-    if not isinstance(programs, dict):
+        package = obj(parse_foreign_json(file.read(_LARGEST)))
+    programs = package.get("bin")
+    if not is_object(programs):
         programs = (str(package.get("name")).rpartition("/")[2],)
     return version_in(str(package.get("version"))) if any(name in programs for name in names) else ""
 

@@ -44,7 +44,7 @@ def json_of(text: str) -> Mapping[str, Any]:
 
 def value_at(table: Mapping[str, Any], key: str) -> Any:
     """The value of a dotted key; `None` where there is none."""
-    found: Any = table
+    found: object = table
     for name in key.split("."):
         found = found.get(name) if is_object(found) else None
     return found

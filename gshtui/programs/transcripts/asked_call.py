@@ -17,12 +17,9 @@ from gshtui.bus.agent_data import OpenQuestion
 from gshtui.programs.transcripts.program_transcript import (
     ProgramTranscript,
     TranscriptQuery,
-    mapping,
-    sequence,
-    words_of,
 )
 from gshtui.programs.transcripts.transcript_readers import READERS, home_of
-from gshtui.system.json_types import is_object
+from gshtui.system.json_types import is_object, obj, seq, string
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line, plain
 from gshtui.text.unified_diff import make_diff
@@ -79,19 +76,19 @@ def _told(
 ) -> OpenQuestion | None:
     """The question with this call's arguments; `None` if it is not about them."""
     shown = "".join(f"{question.subject} {question.detail} {question.beside}".split())
-    command = words_of(given.get("command")) or words_of(given.get("cmd"))
+    command = string(given.get("command")) or string(given.get("cmd"))
     if command:
         if not _is_shown(command, shown, cut=question.partial):
             return None
         return replace(question, detail=plain(command).strip("\n"), beside=_besides(question, command), partial=False)
-    path = words_of(given.get("file_path")) or words_of(given.get("absolute_path"))
+    path = string(given.get("file_path")) or string(given.get("absolute_path"))
     if path and Path(path).name in f"{question.subject} {question.detail} {question.beside}":
         name = one_line(path.removeprefix(f"{folder}/"), 400).lstrip("/")
         change = _change(given, folder / path, name)
         if change:
             beside = [line for line in question.beside.split("\n") if not _names_change(line.strip(), name)]
             return replace(question, detail="", diff=change, beside="\n".join(beside), partial=False)
-    plan = words_of(given.get("plan")) or ("" if given else _written_plan(transcript))
+    plan = string(given.get("plan")) or ("" if given else _written_plan(transcript))
     if plan and _is_shown(next(filter(None, plan.splitlines()), "").lstrip("# "), shown, cut=question.partial):
         return replace(question, detail=plain(plan).strip("\n"), partial=False)
     return None
@@ -121,7 +118,7 @@ def _change(given: dict[str, Any], path: Path, name: str) -> str:
     """The change that a call would make, as a unified diff; empty if it is none, or cannot be told. `name`: of the
     file, for people.
     """
-    pairs = [(_text(each, "old_string"), _text(each, "new_string")) for each in sequence(given.get("edits"))]
+    pairs = [(_text(each, "old_string"), _text(each, "new_string")) for each in seq(given.get("edits"))]
     if "old_string" in given and "new_string" in given:
         pairs = [(_text(given, "old_string"), _text(given, "new_string"))]
     before = _read(path)
@@ -140,8 +137,8 @@ def _change(given: dict[str, Any], path: Path, name: str) -> str:
     return "".join(make_diff(old, new, name, new=not old and before is None) for old, new in pairs)
 
 
-def _text(given: Any, name: str) -> str:
-    return words_of(mapping(given).get(name))
+def _text(given: object, name: str) -> str:
+    return string(obj(given).get(name))
 
 
 def _read(path: Path) -> str | None:

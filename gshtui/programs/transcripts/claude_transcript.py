@@ -19,16 +19,14 @@ from gshtui.programs.transcripts.program_transcript import (
     ProgramTranscript,
     TranscriptBuilder,
     TranscriptQuery,
-    mapping,
     newest_file,
     number,
     plain_json,
     read_records,
     safe_name,
     seconds,
-    sequence,
-    words_of,
 )
+from gshtui.system.json_types import obj, objects, seq, string
 
 PROGRAM = "claude"
 _SLUG_LENGTH = 200
@@ -71,7 +69,7 @@ def _way(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
     They may stand in another order: a prompt is sometimes written after the beginning of its answer.
     """
-    by_id = {words_of(record.get("uuid")): record for record in found if record.get("uuid")}
+    by_id = {string(record.get("uuid")): record for record in found if record.get("uuid")}
     spoken = [record for record in found if record.get("type") in ("user", "assistant")]
     if not spoken or "parentUuid" not in spoken[-1]:
         return found
@@ -82,21 +80,21 @@ def _way(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
         at = _parent(by_id[at])
     answers = {_message_id(by_id[id]) for id in way} - {""}
     calls = {call for id in way for call in _ids(by_id[id], "tool_use", "id")}
-    beside = [record for record in spoken if words_of(record.get("uuid")) not in way]
+    beside = [record for record in spoken if string(record.get("uuid")) not in way]
     for record in beside:
         if record.get("type") == "assistant" and _message_id(record) in answers:
-            way.add(words_of(record.get("uuid")))
+            way.add(string(record.get("uuid")))
             calls |= set(_ids(record, "tool_use", "id"))
     answered = {call for id in way for call in _ids(by_id[id], "tool_result", "tool_use_id")}
     for record in beside:
         given = set(_ids(record, "tool_result", "tool_use_id"))
         if given and given <= calls and not given & answered:
             answered |= given
-            way.add(words_of(record.get("uuid")))
+            way.add(string(record.get("uuid")))
     ordered: dict[str, dict[str, Any]] = {}
     for record in found:
         line: dict[str, dict[str, Any]] = {}
-        at = words_of(record.get("uuid"))
+        at = string(record.get("uuid"))
         while at in way and at not in ordered and at not in line:
             line[at] = by_id[at]
             at = _parent(by_id[at])
@@ -106,8 +104,8 @@ def _way(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _leaf(last: dict[str, Any], found: list[dict[str, Any]]) -> str:
     """The id of the record at the end of the way on which this one is."""
-    children = {_parent(record): words_of(record.get("uuid")) for record in found if record.get("uuid")}
-    at, seen = words_of(last.get("uuid")), set[str]()
+    children = {_parent(record): string(record.get("uuid")) for record in found if record.get("uuid")}
+    at, seen = string(last.get("uuid")), set[str]()
     while at in children and at not in seen:
         seen.add(at)
         at = children[at]
@@ -115,16 +113,16 @@ def _leaf(last: dict[str, Any], found: list[dict[str, Any]]) -> str:
 
 
 def _parent(record: dict[str, Any]) -> str:
-    return words_of(record.get("parentUuid")) or words_of(record.get("logicalParentUuid"))
+    return string(record.get("parentUuid")) or string(record.get("logicalParentUuid"))
 
 
 def _message_id(record: dict[str, Any]) -> str:
-    return words_of(mapping(record.get("message")).get("id"))
+    return string(obj(record.get("message")).get("id"))
 
 
 def _ids(record: dict[str, Any], kind: str, key: str) -> list[str]:
-    parts = (mapping(part) for part in sequence(mapping(record.get("message")).get("content")))
-    return [words_of(part.get(key)) for part in parts if part.get("type") == kind]
+    parts = objects(obj(record.get("message")).get("content"))
+    return [string(part.get(key)) for part in parts if part.get("type") == kind]
 
 
 def _note(book: TranscriptBuilder, record: dict[str, Any]) -> None:
@@ -134,53 +132,53 @@ def _note(book: TranscriptBuilder, record: dict[str, Any]) -> None:
         return
     if kind not in ("user", "assistant"):
         return
-    message = mapping(record.get("message"))
-    id = words_of(record.get("uuid")) or words_of(message.get("id")) or str(len(book.transcript.entries))
+    message = obj(record.get("message"))
+    id = string(record.get("uuid")) or string(message.get("id")) or str(len(book.transcript.entries))
     role = str(kind)
     if role == "assistant":
-        model = words_of(message.get("model"))
+        model = string(message.get("model"))
         if model != "<synthetic>":
-            error = words_of(record.get("error")) if record.get("isApiErrorMessage") else ""
-            book.add_request(words_of(message.get("id")) or id, at, model, usage_of(message.get("usage")), error)
+            error = string(record.get("error")) if record.get("isApiErrorMessage") else ""
+            book.add_request(string(message.get("id")) or id, at, model, usage_of(message.get("usage")), error)
     content = message.get("content")
     summary = bool(record.get("isCompactSummary"))
     words_are: BlockKind = "summary" if summary else "carried" if record.get("isMeta") else "text"
     if isinstance(content, str):
         book.add_text(role, content, at, id, kind=words_are)
         return
-    for part in sequence(content):
-        _part(book, mapping(part), role, at, id, words_are)
+    for part in seq(content):
+        _part(book, obj(part), role, at, id, words_are)
 
 
 def _part(book: TranscriptBuilder, part: dict[str, Any], role: str, at: float, id: str, words_are: BlockKind) -> None:
     match part.get("type"):
         case "text":
-            book.add_text(role, words_of(part.get("text")), at, id, kind=words_are if role == "user" else "text")
+            book.add_text(role, string(part.get("text")), at, id, kind=words_are if role == "user" else "text")
         case "thinking":
-            book.add_thinking(words_of(part.get("thinking")), at, id)
+            book.add_thinking(string(part.get("thinking")), at, id)
         case "tool_use" | "server_tool_use":
-            book.add_call(words_of(part.get("id")), words_of(part.get("name")), part.get("input"), at, id)
+            book.add_call(string(part.get("id")), string(part.get("name")), part.get("input"), at, id)
         case "tool_result":
-            book.add_result(words_of(part.get("tool_use_id")), _result(part.get("content")), at, id)
+            book.add_result(string(part.get("tool_use_id")), _result(part.get("content")), at, id)
         case "image" | "document":
             book.add_picture("image" if part["type"] == "image" else "document", str(part["type"]), at, id, role)
         case _:
             pass
 
 
-def _result(content: Any) -> str:
+def _result(content: object) -> str:
     if isinstance(content, str):
         return content
-    parts = [mapping(part) for part in sequence(content)]
+    parts = objects(content)
     return "\n".join(
-        words_of(part.get("text")) if part.get("type") == "text" else f"[{part.get('type') or plain_json(part)}]"
+        string(part.get("text")) if part.get("type") == "text" else f"[{part.get('type') or plain_json(part)}]"
         for part in parts
     )
 
 
-def usage_of(value: Any) -> Usage | None:
+def usage_of(value: object) -> Usage | None:
     """What one request used, as its record says; `None` where it says nothing."""
-    given = mapping(value)
+    given = obj(value)
     if not given:
         return None
     return Usage(

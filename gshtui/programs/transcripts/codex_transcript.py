@@ -18,16 +18,14 @@ from gshtui.programs.transcripts.program_transcript import (
     ProgramTranscript,
     TranscriptBuilder,
     TranscriptQuery,
-    mapping,
     newest_file,
     number,
     plain_json,
     read_records,
     safe_name,
     seconds,
-    sequence,
-    words_of,
 )
+from gshtui.system.json_types import obj, objects, seq, string
 
 PROGRAM = "codex"
 _LOOKED_AT = 400
@@ -71,7 +69,7 @@ def _careful(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _begun_in(record: dict[str, Any], wanted: TranscriptQuery) -> bool:
-    meta = mapping(record.get("payload"))
+    meta = obj(record.get("payload"))
     began = seconds(meta.get("timestamp")) or seconds(record.get("timestamp"))
     return record.get("type") == "session_meta" and meta.get("cwd") == wanted.cwd and began >= wanted.since - 60
 
@@ -79,7 +77,7 @@ def _begun_in(record: dict[str, Any], wanted: TranscriptQuery) -> bool:
 def is_helpers(path: Path) -> bool:
     """Whether a transcript belongs to a helper that another conversation has started."""
     first = next(_careful(path), None)
-    return first is not None and bool(mapping(mapping(first.get("payload")).get("source")).get("subagent"))
+    return first is not None and bool(obj(obj(first.get("payload")).get("source")).get("subagent"))
 
 
 def read(path: Path, most: int = MOST_BYTES) -> ProgramTranscript:
@@ -90,9 +88,9 @@ def read(path: Path, most: int = MOST_BYTES) -> ProgramTranscript:
     return reader.book.transcript
 
 
-def usage_of(value: Any) -> Usage | None:
+def usage_of(value: object) -> Usage | None:
     """What one request used, as its record says; `None` where it says nothing."""
-    given = mapping(value)
+    given = obj(value)
     if not number(given.get("input_tokens")):
         return None
     cached, written = number(given.get("cached_input_tokens")), number(given.get("cache_write_input_tokens"))
@@ -116,15 +114,15 @@ class _Reader:
         """The items that come belong to one answer."""
 
     def read_record(self, record: dict[str, Any]) -> None:
-        payload, at = mapping(record.get("payload")), seconds(record.get("timestamp"))
+        payload, at = obj(record.get("payload")), seconds(record.get("timestamp"))
         match record.get("type"):
             case "session_meta":
                 given = payload.get("base_instructions") or payload.get("instructions")
-                text = words_of(given) or words_of(mapping(given).get("text"))
+                text = string(given) or string(obj(given).get("text"))
                 if text and not self.book.transcript.entries:
                     self.book.add_text("system", text, at, "system", kind="system")
             case "turn_context":
-                self._model = words_of(payload.get("model")) or self._model
+                self._model = string(payload.get("model")) or self._model
                 self.book.transcript.model = self._model or self.book.transcript.model
             case "response_item":
                 self._item(payload, at)
@@ -136,7 +134,7 @@ class _Reader:
                 pass
 
     def _compacted(self, payload: dict[str, Any], at: float) -> None:
-        kept = [mapping(item) for item in sequence(payload.get("replacement_history"))]
+        kept = objects(payload.get("replacement_history"))
         entries = self.book.transcript.entries
         said = [entry for entry in entries[self.book.transcript.start :] if entry.role == "user"]
         system = [entry for entry in entries if entry.kind == "system"][-1:]
@@ -145,19 +143,19 @@ class _Reader:
         if not kept:
             entries += said
         for item in kept:
-            self._item(mapping(item.get("item")) or item, at, kept=True)
-        self.book.add_text("user", words_of(payload.get("message")), at, f"compacted {at}", kind="summary")
+            self._item(obj(item.get("item")) or item, at, kept=True)
+        self.book.add_text("user", string(payload.get("message")), at, f"compacted {at}", kind="summary")
 
     def _event(self, payload: dict[str, Any], at: float) -> None:
-        kind = words_of(payload.get("type"))
+        kind = string(payload.get("type"))
         if kind in _TURN_MARKS:
             self.book.transcript.ended = _TURN_MARKS[kind]
         if kind != "token_count":
             return
-        info = mapping(payload.get("info"))
+        info = obj(payload.get("info"))
         found = self.book.transcript
         found.window = number(info.get("model_context_window")) or found.window
-        last, total = mapping(info.get("last_token_usage")), mapping(info.get("total_token_usage"))
+        last, total = obj(info.get("last_token_usage")), obj(info.get("total_token_usage"))
         counted = tuple(number(total.get(name)) for name in sorted(total))
         if last and counted != self._counted and number(last.get("input_tokens")):
             self._counted = counted
@@ -172,8 +170,8 @@ class _Reader:
             self.book.add_request(f"request-{len(self.book.transcript.marks) + 1}", at, self._model, None)
 
     def _item(self, item: dict[str, Any], at: float, *, kept: bool = False) -> None:
-        book, id = self.book, words_of(item.get("id")) or f"item {len(self.book.transcript.entries)}"
-        kind = words_of(item.get("type"))
+        book, id = self.book, string(item.get("id")) or f"item {len(self.book.transcript.entries)}"
+        kind = string(item.get("type"))
         if not kept and (kind.endswith("_call") or kind == "reasoning" or item.get("role") == "assistant"):
             self._answering(at)
         elif not kept:
@@ -182,24 +180,24 @@ class _Reader:
             case "message":
                 self._message(item, at, id)
             case "reasoning":
-                parts = [mapping(part) for part in sequence(item.get("summary")) + sequence(item.get("content"))]
-                book.add_thinking("\n\n".join(words_of(part.get("text")) for part in parts), at, id)
+                parts = [obj(part) for part in seq(item.get("summary")) + seq(item.get("content"))]
+                book.add_thinking("\n\n".join(string(part.get("text")) for part in parts), at, id)
             case "function_call" | "custom_tool_call" | "local_shell_call" | "web_search_call" | "tool_search_call":
-                name = words_of(item.get("name")) or kind.removesuffix("_call")
-                arguments: Any = item.get("arguments") or item.get("input") or item.get("action")
-                book.add_call(words_of(item.get("call_id")) or id, name, arguments, at, id)
+                name = string(item.get("name")) or kind.removesuffix("_call")
+                arguments = item.get("arguments") or item.get("input") or item.get("action")
+                book.add_call(string(item.get("call_id")) or id, name, arguments, at, id)
             case "function_call_output" | "custom_tool_call_output" | "local_shell_call_output":
-                book.add_result(words_of(item.get("call_id")), _output(item.get("output")), at, id)
+                book.add_result(string(item.get("call_id")), _output(item.get("output")), at, id)
             case "compaction" | "compaction_summary" | "context_compaction":
                 book.add_text("user", "(a summary that only the provider can read)", at, id, kind="summary")
             case _:
                 pass
 
     def _message(self, item: dict[str, Any], at: float, id: str) -> None:
-        role = words_of(item.get("role")) or "user"
-        for part in (mapping(part) for part in sequence(item.get("content"))):
-            text = words_of(part.get("text"))
-            if "image" in words_of(part.get("type")):
+        role = string(item.get("role")) or "user"
+        for part in objects(item.get("content")):
+            text = string(part.get("text"))
+            if "image" in string(part.get("type")):
                 self.book.add_picture("image", "image", at, id, role)
             elif role in ("system", "developer"):
                 self.book.add_text("system", text, at, id, kind="system")
@@ -209,10 +207,10 @@ class _Reader:
                 self.book.add_text(role, text, at, id, kind=kind)
 
 
-def _output(value: Any) -> str:
+def _output(value: object) -> str:
     if isinstance(value, str):
         return value
-    parts = sequence(value) or sequence(mapping(value).get("content"))
+    parts = seq(value) or seq(obj(value).get("content"))
     if parts:
-        return "\n".join(words_of(mapping(p).get("text")) or f"[{mapping(p).get('type', '?')}]" for p in parts)
-    return words_of(mapping(value).get("content")) or plain_json(value)
+        return "\n".join(string(obj(p).get("text")) or f"[{obj(p).get('type', '?')}]" for p in parts)
+    return string(obj(value).get("content")) or plain_json(value)

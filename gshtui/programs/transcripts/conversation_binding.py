@@ -29,7 +29,12 @@ from gshtui.programs.transcripts import (
     qwen_transcript,
     vibe_transcript,
 )
-from gshtui.programs.transcripts.program_transcript import read_whole_file, safe_name, seconds, words_of
+from gshtui.programs.transcripts.program_transcript import (
+    read_whole_file,
+    safe_name,
+    seconds,
+)
+from gshtui.system.json_types import string
 
 if TYPE_CHECKING:
     import psutil
@@ -117,7 +122,7 @@ def _recorded(root: Path, processes: list[psutil.Process]) -> str:
             noted = read_whole_file(folder / f"{process.pid}.json") or {}
             # A file of an earlier process of this number may have been left.
             if seconds(noted.get("startedAt")) >= process.create_time() - _EARLIER:
-                return words_of(noted.get("sessionId"))
+                return string(noted.get("sessionId"))
     return ""
 
 

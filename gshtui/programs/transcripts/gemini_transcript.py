@@ -23,7 +23,6 @@ from gshtui.programs.transcripts.program_transcript import (
     ProgramTranscript,
     TranscriptBuilder,
     TranscriptQuery,
-    mapping,
     newest_file,
     number,
     plain_json,
@@ -32,9 +31,8 @@ from gshtui.programs.transcripts.program_transcript import (
     read_whole_file,
     safe_name,
     seconds,
-    sequence,
-    words_of,
 )
+from gshtui.system.json_types import obj, objects, seq, string
 
 PROGRAM = "gemini"
 _LOOKED_AT = 60
@@ -77,7 +75,7 @@ def cleared_into(cwd: str, started: str, since: float, environ: Mapping[str, str
     root = Path(environ.get("GEMINI_CLI_HOME", "").strip() or home).expanduser() / ".gemini"
     for folder in (root / "tmp" / name for name in _projects(root, cwd)):
         logged = [each for each in _logged(folder) if each.get("sessionId") == started]
-        own = [(seconds(each.get("timestamp")), words_of(each.get("message")).strip()) for each in logged]
+        own = [(seconds(each.get("timestamp")), string(each.get("message")).strip()) for each in logged]
         moves = [(at, text) for at, text in own if at >= since and text.startswith((_CLEAR, *_GOES_ELSEWHERE))]
         if moves and moves[-1][1] == _CLEAR:
             at = moves[-1][0]
@@ -90,7 +88,7 @@ def cleared_into(cwd: str, started: str, since: float, environ: Mapping[str, str
 def _logged(folder: Path) -> list[Mapping[str, Any]]:
     """What was entered in a project, in order."""
     try:
-        return [mapping(each) for each in sequence(read_json(folder / "logs.json"))]
+        return objects(read_json(folder / "logs.json"))
     except OSError:
         return []
 
@@ -124,11 +122,11 @@ def has_loaded_since(cwd: str, id: str, since: float, environ: Mapping[str, str]
 def _projects(root: Path, cwd: str) -> Iterator[str]:
     """The names that a folder's project may have."""
     try:
-        registry = mapping((read_whole_file(root / "projects.json") or {}).get("projects"))
+        registry = obj((read_whole_file(root / "projects.json") or {}).get("projects"))
     except OSError:
         registry = {}
     for folder in dict.fromkeys((cwd, os.path.realpath(cwd))):
-        if name := safe_name(words_of(registry.get(folder))):
+        if name := safe_name(string(registry.get(folder))):
             yield name
         yield hashlib.sha256(folder.encode(errors="replace")).hexdigest()
 
@@ -136,10 +134,8 @@ def _projects(root: Path, cwd: str) -> Iterator[str]:
 def _session(path: Path) -> str:
     try:
         if path.suffix == ".json":
-            return words_of((read_whole_file(path) or {}).get("sessionId"))
-        return next(
-            (id for record in islice(read_records(path, []), 5) if (id := words_of(record.get("sessionId")))), ""
-        )
+            return string((read_whole_file(path) or {}).get("sessionId"))
+        return next((id for record in islice(read_records(path, []), 5) if (id := string(record.get("sessionId")))), "")
     except OSError:
         return ""
 
@@ -152,11 +148,11 @@ def read(path: Path, most: int = MOST_BYTES) -> ProgramTranscript:
         found = read_whole_file(path)
         if found is None:
             book.transcript.notes.append("It is not valid JSON.")
-        messages = sequence((found or {}).get("messages"))
+        messages = seq((found or {}).get("messages"))
     else:
         messages = _replayed(read_records(path, book.transcript.notes, most))
     for number_, message in enumerate(messages):
-        _note(book, mapping(message), number_)
+        _note(book, obj(message), number_)
     return book.transcript
 
 
@@ -164,21 +160,21 @@ def _replayed(found: Iterator[dict[str, Any]]) -> list[Any]:
     """The messages that result from a file of lines."""
     messages: dict[str, Any] = {}
     for record in found:
-        if id := words_of(record.get("$rewindTo")):
+        if id := string(record.get("$rewindTo")):
             names = list(messages)
             for name in names[names.index(id) if id in messages else 0 :]:
                 del messages[name]
         elif "$set" in record:
-            batch = [mapping(message) for message in sequence(mapping(record["$set"]).get("messages"))]
+            batch = objects(obj(record["$set"]).get("messages"))
             if batch:
-                messages = {words_of(message.get("id")) or str(n): message for n, message in enumerate(batch)}
-        elif id := words_of(record.get("id")):
+                messages = {string(message.get("id")) or str(n): message for n, message in enumerate(batch)}
+        elif id := string(record.get("id")):
             messages[id] = record
     return list(messages.values())
 
 
 def _note(book: TranscriptBuilder, message: dict[str, Any], place: int) -> None:
-    id, at = words_of(message.get("id")) or f"message {place}", seconds(message.get("timestamp"))
+    id, at = string(message.get("id")) or f"message {place}", seconds(message.get("timestamp"))
     text = _text(message.get("content"))
     match message.get("type"):
         case "user":
@@ -186,41 +182,41 @@ def _note(book: TranscriptBuilder, message: dict[str, Any], place: int) -> None:
             kind: BlockKind = "carried" if text.lstrip().startswith(_OURS) else "text"
             book.add_text("user", text, at, id, kind=kind)
         case "gemini":
-            book.add_request(id, at, words_of(message.get("model")), usage_of(message.get("tokens")))
-            for thought in (mapping(one) for one in sequence(message.get("thoughts"))):
-                words = [words_of(thought.get("subject")), words_of(thought.get("description"))]
+            book.add_request(id, at, string(message.get("model")), usage_of(message.get("tokens")))
+            for thought in objects(message.get("thoughts")):
+                words = [string(thought.get("subject")), string(thought.get("description"))]
                 book.add_thinking("\n".join(word for word in words if word), at, id)
             book.add_text("assistant", text, at, id)
-            for call in (mapping(one) for one in sequence(message.get("toolCalls"))):
+            for call in objects(message.get("toolCalls")):
                 _call(book, call, at, id)
         case _:
             pass  # what the program told its user is not sent
 
 
 def _call(book: TranscriptBuilder, call: dict[str, Any], at: float, message: str) -> None:
-    id = words_of(call.get("id")) or f"{message}/{len(book.transcript.entries)}"
+    id = string(call.get("id")) or f"{message}/{len(book.transcript.entries)}"
     at = seconds(call.get("timestamp")) or at
-    book.add_call(id, words_of(call.get("name")), call.get("args") or {}, at, message)
+    book.add_call(id, string(call.get("name")), call.get("args") or {}, at, message)
     if "result" not in call:
         return
     pieces: list[str] = []
-    for part in (mapping(one) for one in sequence(call.get("result"))):
-        answer = mapping(mapping(part.get("functionResponse")).get("response"))
-        said = words_of(answer.get("output")) or words_of(answer.get("error")) or words_of(part.get("text"))
+    for part in objects(call.get("result")):
+        answer = obj(obj(part.get("functionResponse")).get("response"))
+        said = string(answer.get("output")) or string(answer.get("error")) or string(part.get("text"))
         pieces.append(said or (plain_json(answer) if answer else ""))
     book.add_result(id, "\n".join(piece for piece in pieces if piece), at, message)
 
 
-def _text(content: Any) -> str:
+def _text(content: object) -> str:
     if isinstance(content, str):
         return content
-    parts = [mapping(part) for part in (sequence(content) or [content])]
-    return "".join(words_of(part.get("text")) for part in parts)
+    parts = [obj(part) for part in (seq(content) or [content])]
+    return "".join(string(part.get("text")) for part in parts)
 
 
-def usage_of(value: Any) -> Usage | None:
+def usage_of(value: object) -> Usage | None:
     """What one request used, as its record says; `None` where it says nothing."""
-    given = mapping(value)
+    given = obj(value)
     if not given:
         return None
     cached, thoughts = number(given.get("cached")), number(given.get("thoughts"))

@@ -22,16 +22,14 @@ from gshtui.programs.transcripts.program_transcript import (
     ProgramTranscript,
     TranscriptBuilder,
     TranscriptQuery,
-    mapping,
     newest_file,
     number,
     plain_json,
     read_whole_file,
     safe_name,
     seconds,
-    sequence,
-    words_of,
 )
+from gshtui.system.json_types import obj, seq, string
 from gshtui.text.foreign_json import parse_foreign_json
 
 PROGRAM = "opencode"
@@ -72,7 +70,7 @@ def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> Ope
     for path in newest_file(sessions.glob(f"*/{id}.json" if id else "*/ses_*.json"), 0.0 if id else wanted.since):
         info = _object(path)
         if id or (info.get("directory") in folders and not info.get("parentID")):
-            return OpenCodeFiles(root / "storage", words_of(info.get("id")) or path.stem, False)
+            return OpenCodeFiles(root / "storage", string(info.get("id")) or path.stem, False)
     return None
 
 
@@ -224,14 +222,14 @@ def _object(path: Path) -> dict[str, Any]:
 
 def _parsed(data: Any) -> dict[str, Any]:
     try:
-        return mapping(parse_foreign_json(data))
+        return obj(parse_foreign_json(data))
     except (TypeError, ValueError):
         return {}
 
 
 def _note(book: TranscriptBuilder, message: _Message) -> None:
-    info, id = message.info, words_of(message.info.get("id"))
-    times = mapping(info.get("time"))
+    info, id = message.info, string(message.info.get("id"))
+    times = obj(info.get("time"))
     at = seconds(times.get("created"))
     if info.get("role") == "user":
         if any(part.get("type") == "compaction" for part in message.parts):
@@ -239,46 +237,46 @@ def _note(book: TranscriptBuilder, message: _Message) -> None:
         for part in message.parts:
             if part.get("type") == "text" and not part.get("ignored"):
                 book.add_text(
-                    "user", words_of(part.get("text")), at, id, kind="carried" if part.get("synthetic") else "text"
+                    "user", string(part.get("text")), at, id, kind="carried" if part.get("synthetic") else "text"
                 )
             elif part.get("type") == "file" and part.get("mime") not in ("text/plain", "application/x-directory"):
-                book.add_picture("document", words_of(part.get("filename")) or "file", at, id)
+                book.add_picture("document", string(part.get("filename")) or "file", at, id)
         return
     if info.get("role") != "assistant":
         return
-    error = mapping(info.get("error"))
+    error = obj(info.get("error"))
     if not info.get("summary"):
-        why = words_of(mapping(error.get("data")).get("message")) or words_of(error.get("name"))
-        book.add_request(id, at, words_of(info.get("modelID")), usage_of(info.get("tokens")), why)
+        why = string(obj(error.get("data")).get("message")) or string(error.get("name"))
+        book.add_request(id, at, string(info.get("modelID")), usage_of(info.get("tokens")), why)
     for part in message.parts:
         _part(book, part, at, id, bool(info.get("summary")))
 
 
 def _part(book: TranscriptBuilder, part: dict[str, Any], at: float, id: str, summary: bool) -> None:
     match part.get("type"):
-        case "text" if "start" in (times := mapping(part.get("time"))) and "end" not in times:
+        case "text" if "start" in (times := obj(part.get("time"))) and "end" not in times:
             pass  # it is being written
         case "text":
-            book.add_text("assistant", words_of(part.get("text")), at, id, kind="summary" if summary else "text")
+            book.add_text("assistant", string(part.get("text")), at, id, kind="summary" if summary else "text")
         case "reasoning":
-            book.add_thinking(words_of(part.get("text")), at, id)
+            book.add_thinking(string(part.get("text")), at, id)
         case "tool":
-            state = mapping(part.get("state"))
-            call = words_of(part.get("callID")) or words_of(part.get("id"))
-            book.add_call(call, words_of(part.get("tool")), state.get("input") or {}, at, id)
+            state = obj(part.get("state"))
+            call = string(part.get("callID")) or string(part.get("id"))
+            book.add_call(call, string(part.get("tool")), state.get("input") or {}, at, id)
             if state.get("status") == "completed":
-                cleared = bool(mapping(state.get("time")).get("compacted"))
-                said = words_of(state.get("output")) or plain_json(sequence(state.get("output")))
+                cleared = bool(obj(state.get("time")).get("compacted"))
+                said = string(state.get("output")) or plain_json(seq(state.get("output")))
                 book.add_result(call, _CLEARED if cleared else said, at, id, pruned=cleared)
             elif state.get("status") == "error":
-                book.add_result(call, words_of(state.get("error")), at, id)
+                book.add_result(call, string(state.get("error")), at, id)
         case _:
             pass
 
 
-def usage_of(value: Any) -> Usage | None:
+def usage_of(value: object) -> Usage | None:
     """What one request used, as its record says; `None` where it says nothing."""
-    given, cache = mapping(value), mapping(mapping(value).get("cache"))
+    given, cache = obj(value), obj(obj(value).get("cache"))
     if not given:
         return None
     thoughts = number(given.get("reasoning"))

@@ -14,6 +14,7 @@ import msgspec
 
 from gshtui.bus.context_data import BlockKind
 from gshtui.bus.messages import Usage
+from gshtui.system.json_types import is_array, is_object, obj, string
 from gshtui.text.foreign_json import parse_foreign_json
 
 MOST_BYTES = 96_000_000
@@ -51,13 +52,13 @@ def read_records(path: Path, lost: list[str], most: int = MOST_BYTES) -> Iterato
             if not line.strip():
                 continue
             try:
-                record: Any = parse_foreign_json(line)
+                record = parse_foreign_json(line)
             except ValueError:
                 # The last line may just be being written; only what has an end was torn for good.
                 torn += line.endswith(b"\n")
                 continue
-            if isinstance(record, dict):
-                yield record  # pyright: ignore[reportUnknownVariableType]
+            if is_object(record):
+                yield record
     if torn:
         lost.append(f"{torn} of its lines could not be read.")
 
@@ -77,7 +78,7 @@ def read_json(path: Path) -> Any:
 def read_whole_file(path: Path) -> dict[str, Any] | None:
     """The JSON object in a file; `None` if it is not one, or too large. Raises `OSError`."""
     found = read_json(path)
-    return found if isinstance(found, dict) else None  # pyright: ignore[reportUnknownVariableType]
+    return found if is_object(found) else None
 
 
 def newest_file(paths: Iterator[Path] | list[Path], since: float = 0.0) -> list[Path]:
@@ -179,7 +180,7 @@ class TranscriptBuilder:
         if text.strip():
             self._add(TranscriptEntry("thinking", "assistant", "thinking", text, at, message, self._turn))
 
-    def add_call(self, id: str, name: str, arguments: Any, at: float, message: str) -> None:
+    def add_call(self, id: str, name: str, arguments: object, at: float, message: str) -> None:
         """A tool call, with its arguments as they were written or as plain data."""
         source, path = subject_of(name, arguments)
         self._tools[id] = (source, path)
@@ -249,19 +250,19 @@ _PATHS = ("file_path", "filePath", "notebook_path", "absolute_path", "path", "fi
 _SUBJECTS = (*_PATHS, "command", "cmd", "pattern", "query", "url", "description", "prompt", "name")
 
 
-def subject_of(tool: str, arguments: Any) -> tuple[str, str]:
+def subject_of(tool: str, arguments: object) -> tuple[str, str]:
     """What a call is about, for people, and the file that it names."""
     if isinstance(arguments, str):
         try:
             arguments = parse_foreign_json(arguments)
         except ValueError:
             return f"{tool} {first_line(arguments)}".strip(), ""
-    given = mapping(arguments)
+    given = obj(arguments)
     path = next((str(given[name]) for name in _PATHS if isinstance(given.get(name), str)), "")
     for name in _SUBJECTS:
         value = given.get(name)
-        if isinstance(value, list) and value:
-            words = [str(word) for word in value]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        if is_array(value) and value:
+            words = [str(word) for word in value]
             shell = len(words) == 3 and words[1] in ("-c", "-lc")
             return f"{tool} {first_line(words[2] if shell else ' '.join(words))}".strip(), path
         if isinstance(value, str) and value:
@@ -275,39 +276,25 @@ def first_line(text: str) -> str:
     return line if len(line) <= 80 else line[:79] + "…"
 
 
-def mapping(value: Any) -> dict[str, Any]:
-    """The value, when it is a JSON object; an empty one otherwise."""
-    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType]
-
-
-def sequence(value: Any) -> list[Any]:
-    """The value, when it is a JSON array; an empty one otherwise."""
-    return value if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType]
-
-
-def words_of(value: Any) -> str:
-    """The value, when it is text; empty otherwise."""
-    return value if isinstance(value, str) else ""
-
-
-def number(value: Any) -> int:
+def number(value: object) -> int:
     """The value, when it is a count; 0 otherwise."""
-    counts = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < _MOST_COUNTED
-    return int(value) if counts else 0
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < _MOST_COUNTED:
+        return int(value)
+    return 0
 
 
-def seconds(value: Any) -> float:
+def seconds(value: object) -> float:
     """A time as epoch seconds, from ISO 8601, milliseconds or seconds; 0 if it is none of these."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         at = value / 1000 if value > 1e11 else float(value)
     else:
         try:
-            at = datetime.fromisoformat(words_of(value)).timestamp()
+            at = datetime.fromisoformat(string(value)).timestamp()
         except (ValueError, OverflowError):
             return 0.0
     return at if 0 <= at < _LATEST else 0.0
 
 
-def plain_json(value: Any) -> str:
+def plain_json(value: object) -> str:
     """Plain data as text, as models are shown it."""
     return json.dumps(value, ensure_ascii=False, default=str)

@@ -20,16 +20,14 @@ from gshtui.programs.transcripts.program_transcript import (
     ProgramTranscript,
     TranscriptBuilder,
     TranscriptQuery,
-    mapping,
     newest_file,
     number,
     plain_json,
     read_records,
     safe_name,
     seconds,
-    sequence,
-    words_of,
 )
+from gshtui.system.json_types import obj, objects, seq, string
 
 PROGRAM = "qwen"
 RESPONSE = "qwen-code.api_response"
@@ -81,28 +79,28 @@ def _way(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The records from the root to the last one; those of one id are parts of one message."""
     by_id: dict[str, list[dict[str, Any]]] = {}
     for record in found:
-        if id := words_of(record.get("uuid")):
+        if id := string(record.get("uuid")):
             by_id.setdefault(id, []).append(record)
     way: dict[str, list[dict[str, Any]]] = {}
     at = next(reversed(by_id), "")
     while at in by_id and at not in way:
         way[at] = by_id[at]
-        at = words_of(by_id[at][0].get("parentUuid"))
+        at = string(by_id[at][0].get("parentUuid"))
     return [record for records in reversed(way.values()) for record in records]
 
 
 def _note(book: TranscriptBuilder, record: dict[str, Any]) -> None:
-    id, at = words_of(record.get("uuid")), seconds(record.get("timestamp"))
-    kind, message = record.get("type"), mapping(record.get("message"))
+    id, at = string(record.get("uuid")), seconds(record.get("timestamp"))
+    kind, message = record.get("type"), obj(record.get("message"))
     if kind == "system" and record.get("subtype") == "chat_compression":
-        kept = sequence(mapping(record.get("systemPayload")).get("compressedHistory"))
+        kept = seq(obj(record.get("systemPayload")).get("compressedHistory"))
         if kept:
             book.clear()
-        for place, content in enumerate(map(mapping, kept)):
+        for place, content in enumerate(map(obj, kept)):
             role = "assistant" if content.get("role") == "model" else "user"
             _content(book, content, role, at, id, "carried" if place else "summary")
     elif kind == "assistant":
-        book.add_request(id, at, words_of(record.get("model")), usage_of(record.get("usageMetadata")))
+        book.add_request(id, at, string(record.get("model")), usage_of(record.get("usageMetadata")))
         _content(book, message, "assistant", at, id, "text")
     elif kind in ("user", "tool_result"):
         told = kind != "user" or record.get("subtype")  # of what the program told its model nobody said a word
@@ -115,11 +113,11 @@ def _note_end(book: TranscriptBuilder, record: dict[str, Any]) -> None:
     found = book.transcript
     match record.get("type"):
         case "tool_result":
-            refused = mapping(record.get("toolCallResult")).get("status") == "cancelled"
+            refused = obj(record.get("toolCallResult")).get("status") == "cancelled"
             found.ended = (True if found.ended is None else found.ended) if refused else False
         case "assistant":
-            parts = [mapping(part) for part in sequence(mapping(record.get("message")).get("parts"))]
-            said = any(words_of(part.get("text")) and part.get("thought") is not True for part in parts)
+            parts = objects(obj(record.get("message")).get("parts"))
+            said = any(string(part.get("text")) and part.get("thought") is not True for part in parts)
             found.ended = True if said and not any(part.get("functionCall") for part in parts) else None
         case "user":
             found.ended = None
@@ -136,29 +134,29 @@ def _content(
         book.add_text(role, "\n".join(said), at, id, kind=words_are if role == "user" else "text")
         said.clear()
 
-    for part in map(mapping, sequence(content.get("parts"))):
-        if call := mapping(part.get("functionCall")):
+    for part in objects(content.get("parts")):
+        if call := obj(part.get("functionCall")):
             tell()
-            book.add_call(words_of(call.get("id")), words_of(call.get("name")), call.get("args") or {}, at, id)
-        elif answer := mapping(part.get("functionResponse")):
+            book.add_call(string(call.get("id")), string(call.get("name")), call.get("args") or {}, at, id)
+        elif answer := obj(part.get("functionResponse")):
             tell()
-            given = mapping(answer.get("response"))
-            text = words_of(given.get("output")) or words_of(given.get("error")) or (plain_json(given) if given else "")
-            book.add_result(words_of(answer.get("id")), text, at, id)
+            given = obj(answer.get("response"))
+            text = string(given.get("output")) or string(given.get("error")) or (plain_json(given) if given else "")
+            book.add_result(string(answer.get("id")), text, at, id)
         elif part.get("inlineData") or part.get("fileData"):
             tell()
             book.add_picture("image", "image", at, id, role)
         elif part.get("thought") is True:
             tell()
-            book.add_thinking(words_of(part.get("text")), at, id)
-        elif text := words_of(part.get("text")):
+            book.add_thinking(string(part.get("text")), at, id)
+        elif text := string(part.get("text")):
             said.append(text)
     tell()
 
 
-def usage_of(value: Any) -> Usage | None:
+def usage_of(value: object) -> Usage | None:
     """What one request used, as its record says; `None` where it says nothing."""
-    given = mapping(value)
+    given = obj(value)
     if not given:
         return None
     names = ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount")

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import msgspec
 
@@ -138,7 +138,7 @@ class Transcripts:
         read.guessed = not bound
         return read
 
-    def _fresh(self, reader: Any, place: Any) -> _Read:
+    def _fresh(self, reader: ModuleType, place: object) -> _Read:
         key, stamp = str(place), stamp_of(place)
         known = self._read.get(key)
         if known is not None and known.stamp == stamp:

@@ -12,7 +12,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -29,13 +29,11 @@ from gshtui.programs.transcripts import (
 from gshtui.programs.transcripts.program_transcript import (
     LONGEST_LINE,
     TranscriptQuery,
-    mapping,
     number,
     seconds,
-    sequence,
-    words_of,
 )
 from gshtui.programs.transcripts.transcript_readers import READERS, home_of, stamp_of
+from gshtui.system.json_types import obj, seq, string
 from gshtui.text.foreign_json import parse_foreign_json
 
 _PIECE = 1_000_000
@@ -100,7 +98,7 @@ class LineTail:
                     self._place += len(rest)
                     rest = b""
 
-    def _continues(self, file: Any, size: int) -> bool:
+    def _continues(self, file: BinaryIO, size: int) -> bool:
         if size < self._place:
             return False
         file.seek(max(0, self._place - 1))
@@ -121,7 +119,7 @@ class UsageReader:
         self._held: dict[str, RequestUsage] = {}
         self._model = ""
         self._provider = "openai"
-        self._total: Any = None
+        self._total: object = None
         self._updated = 0
 
     def added(self) -> list[RequestUsage]:
@@ -153,7 +151,7 @@ class UsageReader:
         for line in self._tails.setdefault(path, LineTail()).added(path):
             if any(mark in line for mark in marks):
                 try:
-                    yield mapping(parse_foreign_json(line))
+                    yield obj(parse_foreign_json(line))
                 except ValueError:
                     continue
 
@@ -162,9 +160,9 @@ class UsageReader:
         path: Path = self._place
         for file in (path, *sorted(path.with_suffix("").glob("subagents/**/*.jsonl"))):
             for record in self._records(file, b'"usage"'):
-                message = mapping(record.get("message"))
+                message = obj(record.get("message"))
                 usage = claude_transcript.usage_of(message.get("usage"))
-                id, model = words_of(message.get("id")), words_of(message.get("model"))
+                id, model = string(message.get("id")), string(message.get("model"))
                 if usage is None or not id or model == "<synthetic>":
                     continue
                 by_helper = file != path or bool(record.get("isSidechain"))
@@ -181,21 +179,21 @@ class UsageReader:
     def of_codex(self) -> Iterator[RequestUsage]:
         """Counts after each request; the same ones may come again."""
         for record in self._records(self._place, b'"token_count"', b'"turn_context"', b'"session_meta"'):
-            payload = mapping(record.get("payload"))
+            payload = obj(record.get("payload"))
             match record.get("type"):
                 case "session_meta":
-                    self._provider = words_of(payload.get("model_provider")) or self._provider
+                    self._provider = string(payload.get("model_provider")) or self._provider
                 case "turn_context":
-                    self._model = words_of(payload.get("model")) or self._model
+                    self._model = string(payload.get("model")) or self._model
                 case "event_msg":
-                    info = mapping(payload.get("info"))
+                    info = obj(payload.get("info"))
                     total, usage = (
                         info.get("total_token_usage"),
                         codex_transcript.usage_of(info.get("last_token_usage")),
                     )
                     if usage is not None and total != self._total:
                         self._total = total
-                        id = words_of(record.get("timestamp"))
+                        id = string(record.get("timestamp"))
                         window = number(info.get("model_context_window"))
                         yield RequestUsage(id, seconds(id), self._provider, self._model, usage, window=window)
                 case _:
@@ -205,30 +203,32 @@ class UsageReader:
         """A message that changes is written again, under its id."""
         path: Path = self._place
         if path.suffix == ".json":
-            from gshtui.programs.transcripts.program_transcript import read_whole_file
+            from gshtui.programs.transcripts.program_transcript import (
+                read_whole_file,
+            )
 
-            messages = sequence((read_whole_file(path) or {}).get("messages"))
+            messages = seq((read_whole_file(path) or {}).get("messages"))
         else:
             messages: list[Any] = []
             for record in self._records(path, b'"tokens"'):
-                messages += sequence(mapping(record.get("$set")).get("messages")) or [record]
-        for message in map(mapping, messages):
+                messages += seq(obj(record.get("$set")).get("messages")) or [record]
+        for message in map(obj, messages):
             usage = gemini_transcript.usage_of(message.get("tokens"))
-            if usage is not None and (id := words_of(message.get("id"))):
+            if usage is not None and (id := string(message.get("id"))):
                 at = seconds(message.get("timestamp"))
-                yield RequestUsage(id, at, "gemini", words_of(message.get("model")), usage)
+                yield RequestUsage(id, at, "gemini", string(message.get("model")), usage)
 
     def of_qwen(self) -> Iterator[RequestUsage]:
         """An event notes each request, also those of its helpers."""
         for record in self._records(self._place, b'"ui_telemetry"'):
-            event = mapping(mapping(record.get("systemPayload")).get("uiEvent"))
-            id = words_of(record.get("uuid"))
+            event = obj(obj(record.get("systemPayload")).get("uiEvent"))
+            id = string(record.get("uuid"))
             if event.get("event.name") != qwen_transcript.RESPONSE or not id:
                 continue
-            at, named = seconds(record.get("timestamp")), words_of(event.get("auth_type"))
+            at, named = seconds(record.get("timestamp")), string(event.get("auth_type"))
             provider, usage = _PROVIDERS.get(named, named), qwen_transcript.event_usage(event)
             by_helper = bool(event.get("subagent_name"))
-            yield RequestUsage(id, at, provider, words_of(event.get("model")), usage, by_helper=by_helper)
+            yield RequestUsage(id, at, provider, string(event.get("model")), usage, by_helper=by_helper)
 
     def of_opencode(self) -> Iterator[RequestUsage]:
         """The answers that are complete, with the price that OpenCode knows; it writes 0 where it knows none."""
@@ -238,16 +238,16 @@ class UsageReader:
         for session, updated, id, info in opencode_transcript.messages_since(place, self._updated):
             self._updated = max(self._updated, updated)
             usage = opencode_transcript.usage_of(info.get("tokens"))
-            times = mapping(info.get("time"))
+            times = obj(info.get("time"))
             if info.get("role") != "assistant" or usage is None or "completed" not in times:
                 continue
             cost = info.get("cost")
-            named = words_of(info.get("providerID"))
+            named = string(info.get("providerID"))
             yield RequestUsage(
                 id,
                 seconds(times.get("created")),
                 _PROVIDERS.get(named, named),
-                words_of(info.get("modelID")),
+                string(info.get("modelID")),
                 usage,
                 float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) and cost > 0 else None,
                 by_helper=session != place.session,

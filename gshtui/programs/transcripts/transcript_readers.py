@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 import msgspec
@@ -23,10 +24,10 @@ from gshtui.programs.transcripts.program_transcript import (
 _PROGRAMS = ("aider", "claude", "codex", "gemini", "opencode", "qwen", "vibe")
 
 
-class _Readers(Mapping[str, Any]):
+class _Readers(Mapping[str, ModuleType]):
     """A module for each program, loaded when it is first asked for."""
 
-    def __getitem__(self, program: str) -> Any:
+    def __getitem__(self, program: str) -> ModuleType:
         if program not in _PROGRAMS:
             raise KeyError(program)
         return import_module(f"gshtui.programs.transcripts.{program}_transcript")
@@ -41,7 +42,7 @@ class _Readers(Mapping[str, Any]):
         return len(_PROGRAMS)
 
 
-READERS: Mapping[str, Any] = _Readers()
+READERS: Mapping[str, ModuleType] = _Readers()
 """Modules with `find` and `read`, by program."""
 ConversationState = Literal["absent", "empty", "said", "unknown"]
 """absent: there is no transcript. empty: there is one, but nobody has said anything in it."""
@@ -151,7 +152,7 @@ class LastTurns:
         return turn
 
 
-def _last_turn(reader: Any, place: Any) -> TurnText | None:
+def _last_turn(reader: ModuleType, place: object) -> TurnText | None:
     for most in _TAILS:
         turn = turn_of(reader.read(place, most))
         if turn is not None or (isinstance(place, Path) and place.stat().st_size <= most):
@@ -159,7 +160,7 @@ def _last_turn(reader: Any, place: Any) -> TurnText | None:
     return None
 
 
-def stamp_of(place: Any) -> tuple[int, ...]:
+def stamp_of(place: object) -> tuple[int, ...]:
     """What changes when the transcript at a place does; empty where there is none."""
     from gshtui.programs.transcripts import aider_transcript, opencode_transcript
 

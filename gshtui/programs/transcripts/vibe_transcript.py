@@ -20,16 +20,14 @@ from gshtui.programs.transcripts.program_transcript import (
     ProgramTranscript,
     TranscriptBuilder,
     TranscriptQuery,
-    mapping,
     newest_file,
     number,
     read_json,
     read_whole_file,
     safe_name,
     seconds,
-    sequence,
-    words_of,
 )
+from gshtui.system.json_types import obj, objects, seq, string
 
 PROGRAM = "vibe"
 KEPT = "unified"
@@ -50,11 +48,11 @@ def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> Pat
 
 def is_helpers(folder: Path) -> bool:
     """Whether a conversation's folder belongs to a helper that another conversation has started."""
-    return bool(words_of(_facts(folder).get("parent_session_id")))
+    return bool(string(_facts(folder).get("parent_session_id")))
 
 
 def _folder_of(path: Path) -> str:
-    return words_of(mapping(_facts(path.parent).get("environment")).get("working_directory"))
+    return string(obj(_facts(path.parent).get("environment")).get("working_directory"))
 
 
 def _facts(folder: Path) -> dict[str, Any]:
@@ -67,16 +65,16 @@ def _facts(folder: Path) -> dict[str, Any]:
 def read(path: Path, most: int = MOST_BYTES) -> ProgramTranscript:
     """The whole transcript, whatever `most` is: it is in pieces that say nothing alone. Raises `OSError`."""
     book = TranscriptBuilder(path, PROGRAM)
-    generation = safe_name(words_of((read_whole_file(path) or {}).get("generation")))
+    generation = safe_name(string((read_whole_file(path) or {}).get("generation")))
     manifest = (read_whole_file(path.parent / "generations" / generation / "manifest.json") if generation else {}) or {}
-    shown = [mapping(entry) for entry in _chunks(path.parent, manifest.get("projection_state"))]
-    times = {words_of(entry.get("id")): seconds(entry.get("createdAt")) for entry in shown}
-    model = words_of(mapping(_facts(path.parent).get("config")).get("model_name"))
+    shown = [obj(entry) for entry in _chunks(path.parent, manifest.get("projection_state"))]
+    times = {string(entry.get("id")): seconds(entry.get("createdAt")) for entry in shown}
+    model = string(obj(_facts(path.parent).get("config")).get("model_name"))
     at = 0.0
     for place, item in enumerate(_chunks(path.parent, manifest.get("checkpoint"))):
-        message = mapping(mapping(item).get("message"))
-        parts = [mapping(part) for part in sequence(message.get("content"))]
-        id = next((words_of(mapping(part.get("_meta")).get("vibe_client_message_id")) for part in parts), "")
+        message = obj(obj(item).get("message"))
+        parts = objects(message.get("content"))
+        id = next((string(obj(part.get("_meta")).get("vibe_client_message_id")) for part in parts), "")
         at = times.get(id) or at
         _note(book, message, parts, at, id or f"message {place}", model)
     return book.transcript
@@ -98,53 +96,53 @@ class UsageSoFar(msgspec.Struct, frozen=True):
 
 def usage_so_far(path: Path) -> list[UsageSoFar]:
     """That of each generation that is kept, oldest first. Raises `OSError`."""
-    valid = safe_name(words_of((read_whole_file(path) or {}).get("generation")))
-    model = words_of(mapping(_facts(path.parent).get("config")).get("model_name"))
+    valid = safe_name(string((read_whole_file(path) or {}).get("generation")))
+    model = string(obj(_facts(path.parent).get("config")).get("model_name"))
     found: list[UsageSoFar] = []
     for file in sorted((path.parent / "generations").glob("*/projection-state.json")):
         if file.parent.name > valid:
             break  # it is being written
-        snapshot = mapping((read_whole_file(file) or {}).get("snapshot"))
-        session, turn = mapping(snapshot.get("session")), mapping(snapshot.get("latestTurn"))
-        if used := mapping(session.get("tokenUsage")):
+        snapshot = obj((read_whole_file(file) or {}).get("snapshot"))
+        session, turn = obj(snapshot.get("session")), obj(snapshot.get("latestTurn"))
+        if used := obj(session.get("tokenUsage")):
             cached = number(used.get("cachedInputTokens"))
             usage = Usage(
                 max(0, number(used.get("inputTokens")) - cached), number(used.get("outputTokens")), cache_read=cached
             )
             began, at = seconds(session.get("createdAt")), seconds(turn.get("completedAt") or session.get("updatedAt"))
-            context = number(mapping(session.get("contextUsage")).get("totalTokens"))
-            found.append(UsageSoFar(words_of(turn.get("id")), began, at, model, usage, context))
+            context = number(obj(session.get("contextUsage")).get("totalTokens"))
+            found.append(UsageSoFar(string(turn.get("id")), began, at, model, usage, context))
     return found
 
 
-def _chunks(folder: Path, part: Any) -> list[Any]:
+def _chunks(folder: Path, part: object) -> list[Any]:
     """The items of one part of a generation, in order."""
-    names = [safe_name(words_of(name)) for name in sequence(mapping(part).get("chunks"))]
-    return [item for name in names if name for item in sequence(read_json(folder / "chunks" / f"{name}.json"))]
+    names = [safe_name(string(name)) for name in seq(obj(part).get("chunks"))]
+    return [item for name in names if name for item in seq(read_json(folder / "chunks" / f"{name}.json"))]
 
 
 def _note(
     book: TranscriptBuilder, message: dict[str, Any], parts: list[dict[str, Any]], at: float, id: str, model: str
 ) -> None:
-    role = words_of(message.get("role"))
+    role = string(message.get("role"))
     if role == "tool":
-        text = "\n".join(words_of(part.get("text")) for part in parts)
-        book.add_result(words_of(message.get("tool_call_id")), text, at, id)
+        text = "\n".join(string(part.get("text")) for part in parts)
+        book.add_result(string(message.get("tool_call_id")), text, at, id)
         return
     if role == "assistant":
         book.add_request(id, at, model, None)
     for part in parts:
         match part.get("type"):
             case "text" if role == "system":
-                book.add_text("system", words_of(part.get("text")), at, id, kind="system")
+                book.add_text("system", string(part.get("text")), at, id, kind="system")
             case "text":
-                book.add_text(role or "user", words_of(part.get("text")), at, id)
+                book.add_text(role or "user", string(part.get("text")), at, id)
             case "reasoning" | "thinking":
-                book.add_thinking(words_of(part.get("text")), at, id)
+                book.add_thinking(string(part.get("text")), at, id)
             case "tool_call":
-                given = mapping(part.get("arguments"))
-                arguments = given.get("value") if "value" in given else words_of(given.get("raw"))
-                book.add_call(words_of(part.get("id")), words_of(part.get("name")), arguments, at, id)
+                given = obj(part.get("arguments"))
+                arguments = given.get("value") if "value" in given else string(given.get("raw"))
+                book.add_call(string(part.get("id")), string(part.get("name")), arguments, at, id)
             case "image":
                 book.add_picture("image", "image", at, id, role or "user")
             case _:
