@@ -370,7 +370,11 @@ def _project(invocation: Invocation) -> Path:
 
 def _outline_text(invocation: Invocation, found: CodeOutline) -> Outcome:
     shown = path_location.shown(found.path, _project(invocation))
-    data = {"path": shown, "lines": found.lines, "entries": [msgspec.to_builtins(entry) for entry in found.entries]}
+    data = {
+        "path": shown,
+        "lines": found.lines,
+        "entries": [msgspec.to_builtins(entry, enc_hook=str) for entry in found.entries],
+    }
     head = f"{shown}: {counted(found.lines, 'line')}"
     if not found.entries:
         return Outcome(data, f"{head}, no classes or functions.")
@@ -385,7 +389,7 @@ def _problems_text(invocation: Invocation, found: CodeProblems) -> Outcome:
         return path_location.shown(path, project)
 
     data = {
-        "problems": [{**msgspec.to_builtins(one), "path": shown(one.path)} for one in found.problems],
+        "problems": [{**msgspec.to_builtins(one, enc_hook=str), "path": shown(one.path)} for one in found.problems],
         "failed": found.failed,
     }
     where = "" if found.path is None else f" in {shown(found.path)}"
@@ -406,7 +410,7 @@ def _places_text(invocation: Invocation, found: CodePlaces) -> Outcome:
     def shown(path: Path) -> str:
         return path_location.shown(path, project)
 
-    data = {"places": [{**msgspec.to_builtins(one), "path": shown(one.path)} for one in found.places]}
+    data = {"places": [{**msgspec.to_builtins(one, enc_hook=str), "path": shown(one.path)} for one in found.places]}
     if not found.places:
         if found.what == "symbol":
             return Outcome(data, f"No symbol with {found.name} in its name is known." if found.name else "No symbols.")
@@ -435,7 +439,7 @@ def _hover_text(invocation: Invocation, found: CodeHover) -> Outcome:
 def _servers_text(_: Invocation, found: CodeServers) -> Outcome:
     data = {
         "enabled": found.enabled,
-        "servers": [msgspec.to_builtins(row) for row in found.rows],
+        "servers": [msgspec.to_builtins(row, enc_hook=str) for row in found.rows],
         "refused": found.refused,
     }
     if not found.rows:
