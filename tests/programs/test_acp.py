@@ -5,6 +5,7 @@ import pytest
 from gshtui.bus.agent_data import AgentRow
 from gshtui.programs.acp.acp_commands import program_name
 from tests.programs.stage import Stage, strings
+from tests.programs.test_lives import have_helpers
 
 SPEAKERS = ("gemini", "opencode", "qwen", "claude-agent-acp", "codex-acp")
 pytestmark = [pytest.mark.programs(*SPEAKERS), pytest.mark.over_acp]
@@ -38,6 +39,16 @@ async def test_a_whole_turn_with_its_own_question(stage: Stage) -> None:
     row = await answered(stage, "Done; the command has run.")
     assert (stage.folder / "made.txt").exists()
     assert row.tokens > 0 and row.question is None
+
+
+@pytest.mark.programs("qwen")
+async def test_one_whose_helpers_would_not_ask_has_none(stage: Stage) -> None:
+    have_helpers(stage, "do:small")
+    await stage.status("idle")
+    await stage.say("do:helper")
+    await stage.until(stage.look, lambda row: row.status == "idle" and "Done" in row.report)
+    await stage.hears('Tool "agent" not found')
+    assert "five" not in (stage.folder / "notes.txt").read_text()
 
 
 async def test_a_refusal_and_a_restart_with_its_memory(stage: Stage) -> None:

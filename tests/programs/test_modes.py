@@ -1,13 +1,17 @@
 """The modes of real programs: each starts in the one that asks, and in `plan` it writes nothing unasked."""
 
 import json
+from typing import Any
 
 import pytest
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.fleet.core.ports import FleetError
 from tests.kit.home import Home
+from tests.kit.prompt_driven_model import PLAN_FILE
 from tests.programs.stage import Stage
+from tests.programs.test_lives import follow
+from tests.programs.test_own_choices import answer, asked
 
 OWN = {
     "claude": (".claude/settings.json", "permissions.defaultMode", "plan"),
@@ -77,6 +81,33 @@ async def test_its_own_stricter_settings_hold_unless_a_person_says_otherwise(sta
     request = SpawnRequest(name="asker", cli=stage.program.argv, mode="ask")
     asker = await stage.fleet.spawn(request, by_person=True)
     assert (asker.held_to, asker.held_by) == ("ask", "person")
+
+
+@pytest.mark.programs("qwen")
+async def test_a_person_changes_the_mode_by_its_key_and_is_told_what_that_one_does_not_hold(stage: Stage) -> None:
+    await begun(stage, SpawnRequest(name="wide", cli=stage.program.argv, mode="auto"))
+    await stage.status("idle")
+    wanted = "ask permissions, but its helpers edit unasked"
+    while stage.row.mode_words != wanted:
+        before = stage.row.mode_words
+        await stage.person("BTab")
+        await stage.until(stage.look, lambda row, before=before: row.mode_words != before)
+    assert (stage.row.held_to, stage.row.held_by) == ("edit", "person")
+    assert f"Mode: {wanted}" in (await stage.command("agent explain", agent=stage.id)).text
+
+
+@pytest.mark.programs("claude")
+async def test_a_plan_that_is_approved_leads_to_no_other_mode_than_asked(stage: Stage) -> None:
+    plan: dict[str, Any] = {"plan": "# A plan\n"}
+    calls = [("Write", {"file_path": PLAN_FILE, "content": plan["plan"]}), ("ExitPlanMode", plan)]
+    follow(stage, {"plan": calls})
+    await begun(stage, SpawnRequest(name="planner", cli=stage.program.argv, mode="plan"))
+    await stage.status("idle")
+    await stage.say("do:plan")
+    question = await asked(stage)
+    await answer(stage, question, next(one.label for one in question.choices if one.means == "once"))
+    row = await stage.status("idle")
+    assert (row.held_to, row.held_by, row.mode_words) == ("ask", "person", "manual mode")
 
 
 @pytest.mark.programs("opencode")

@@ -77,7 +77,7 @@ async def test_one_that_began_a_conversation_of_its_own_goes_on_with_that(stage:
 @pytest.mark.programs("pi")
 async def test_one_whose_hooks_tell_its_conversation_goes_on_with_that(stage: Stage) -> None:
     await begins_another(stage, "/new")
-    assert stage.row.status_source == "hook"
+    await stage.until(stage.look, lambda row: row.status_source == "hook")
 
 
 async def begins_another(stage: Stage, command: str) -> None:

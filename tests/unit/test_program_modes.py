@@ -10,6 +10,7 @@ from gshtui.bus.agent_data import AgentRow, GuardMode, ProgramMode, SpawnRequest
 from gshtui.fleet.core.ports import FleetError, LaunchTerms
 from gshtui.fleet.lifecycle.agent_command_lines import CommandLines
 from gshtui.guard.modes import MODES
+from gshtui.programs.acp.acp_commands import KNOWN
 from gshtui.programs.profiles import profile as profiles
 from gshtui.programs.profiles import program_modes
 from gshtui.programs.screen.screen_reading import read_screen
@@ -53,7 +54,8 @@ SHOWN: list[tuple[str, Sequence[str], str, str]] = [
 
 @pytest.mark.parametrize(("name", "rows", "mode", "like"), SHOWN)
 def test_a_screen_shows_the_mode(name: str, rows: Sequence[str], mode: str, like: str) -> None:
-    shown = read_screen(LOADED.get(name), ["Some words.", "", *rows]).mode
+    profile = LOADED.get(name).started_by((name, "--exclude-tools", "agent"))
+    shown = read_screen(profile, ["Some words.", "", *rows]).mode
     assert shown == ProgramMode(mode, msgspec.convert(like, GuardMode) if like else "")
 
 
@@ -200,3 +202,30 @@ def test_a_row_says_that_more_is_done_unasked_than_asked_for() -> None:
     assert (row.mode_words, row.exceeds) == ("plan mode", False)
     row = msgspec.structs.replace(row, program_mode=ProgramMode("build"))
     assert (row.mode_words, row.exceeds) == ("build, ask", False)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("qwen --approval-mode auto", "ask permissions, but its helpers edit unasked, not ask!"),
+        ("qwen --exclude-tools agent --approval-mode plan", "ask permissions"),
+        ("qwen --exclude-tools=task,agent", "ask permissions"),
+        ("env A=1 qwen --exclude-tools agents", "ask permissions, but its helpers edit unasked, not ask!"),
+    ],
+)
+def test_a_mode_that_a_command_line_does_not_hold_is_called_what_it_is(line: str, words: str) -> None:
+    rows = [RULE, ">   Type your message", RULE, "  ⏸ Ask permissions (shift + tab to cycle)"]
+    argv = tuple(line.split())
+    for profile in (LOADED.for_argv(argv), LOADED.of_process(argv), LOADED.get("qwen").started_by(argv)):
+        shown = read_screen(profile, rows).mode
+        row = AgentRow(id="1", name="a", kind="cli", held_to="ask", program_mode=shown)
+        assert row.mode_words == words
+
+
+def test_what_holds_a_mode_is_passed_in_each_from_which_its_key_leads_there() -> None:
+    """Qwen's helpers edit unasked where it asks."""
+    qwen = LOADED.get("qwen")
+    for mode in MODES:
+        rule = program_modes.passed_rule(qwen, mode)
+        assert rule is not None and ("agent" in rule.arguments) is (mode in ("plan", "ask", "edit"))
+    assert all("agent" in way for way in KNOWN["qwen"])

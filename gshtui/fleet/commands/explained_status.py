@@ -26,6 +26,7 @@ def explained_status(_invocation: Invocation, found: ExplainedStatus) -> Outcome
         "version": row.version,
         "version_seen": row.version_seen,
         "version_checked": row.version_checked,
+        "mode": row.mode_words,
         "listed": {"status": row.status, "source": row.status_source, "age_s": agent_tables.status_age(row)},
     }
     listed = f"**{row.name}** ({row.id}) is listed as {agent_tables.status_words(row)}."
@@ -72,6 +73,7 @@ def explained_status(_invocation: Invocation, found: ExplainedStatus) -> Outcome
     if known.status == "quiet":
         taken += " It seems to rest, and nothing shows that its turn is over."
     lines = [listed, f"Program: {program}." if program else "", taken]
+    lines += [f"Mode: {literal(one_line(row.mode_words))}"] if row.mode_words else []
     lines += [f"They part: {literal(one)}." for one in apart]
     lines += [] if found.followed else ["Another process follows it, or none: this was one look of its own."]
     words = "\n".join(line for line in lines if line)

@@ -77,7 +77,7 @@ class Programs:
     def chosen(loaded: LoadedProfiles, row: AgentRow) -> Profile:
         """The same of these profiles."""
         own = loaded.profiles.get(row.profile) if row.profile != GENERIC else None
-        return own or loaded.for_argv(row.argv)
+        return own.started_by(row.argv) if own is not None else loaded.for_argv(row.argv)
 
     async def silent_sources(self, row: AgentRow, telling: set[str]) -> list[tuple[str, str]]:
         """The sources of a status that this program could have and that say nothing, each with the reason.

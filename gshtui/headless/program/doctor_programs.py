@@ -190,6 +190,8 @@ async def _examine_agent(profile: Profile, versions: ProgramVersions) -> Finding
     where = f"{version} at {path}" if version else f"{path}, of a version that it does not tell"
     if version and (checked := await asyncio.to_thread(seen_here, profile.name, version)) is not None:
         where += f", seen here: {checked.sums}"
+    loose = ", ".join(f"`{mode.name}`" for mode in profile.modes.each if mode.without)
+    where += f"; it is in {loose} where it was started in a wider mode, or by itself" if loose else ""
     if is_untested(profile):
         detail = f"{where}; its profile is untested, made from its documentation: its status may be wrong"
         return Finding(AGENTS, profile.name, "note", detail)

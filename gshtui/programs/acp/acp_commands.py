@@ -20,12 +20,12 @@ KNOWN: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "codex": (("codex-acp",), ("npx", "-y", "@agentclientprotocol/codex-acp")),
     "gemini": (("gemini", "--acp"), ("gemini", "--experimental-acp")),
-    "qwen": (("qwen", "--acp"), ("qwen", "--experimental-acp")),
+    "qwen": tuple(("qwen", way, "--exclude-tools", "agent") for way in ("--acp", "--experimental-acp")),
     "opencode": (("opencode", "acp"),),
     "goose": (("goose", "acp"),),
     "copilot": (("copilot", "--acp"),),
 }
-"""The ways in which each program is started, the preferred one first."""
+"""The ways in which each program is started, the preferred one first; Qwen's helpers edit without asking."""
 ASKING: dict[str, str] = {
     "claude": "default",
     "codex": "read-only",

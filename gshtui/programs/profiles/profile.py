@@ -287,6 +287,8 @@ class ProgramModeRule(_Table, frozen=True, kw_only=True):
     """Pattern of a line of its `--help` by which this version has it. Empty: every version has."""
     shown: tuple[Pattern, ...] = ()
     """Patterns of a line beside the input, any of which says that the program is in it."""
+    without: Shape = ""
+    """Pattern of the arguments with which there is no such mode. Empty: there always is."""
 
 
 class ModeRules(_Table, frozen=True, kw_only=True):
@@ -355,6 +357,15 @@ class Profile(_Table, frozen=True, kw_only=True):
     record: RecordKind = ""
     """The kind of file that describes its running session (`programs/session/session_record.py`); empty: none."""
 
+    def started_by(self, argv: Sequence[str]) -> Profile:
+        """The profile with the modes that the program has when it is started by this command line."""
+        line = " ".join(argv[1:])
+        held = [each for each in self.modes.each if each.without and compile_linear(each.without).search(line)]
+        if not held:
+            return self
+        each = tuple(rule for rule in self.modes.each if rule not in held)
+        return msgspec.structs.replace(self, modes=msgspec.structs.replace(self.modes, each=each))
+
     def knows(self, version: str) -> bool:
         """Whether the rules about its screen were seen to hold for this version; so for one that is unknown (empty)."""
         return not self.ai or not version or is_within(version, self.seen)
@@ -404,7 +415,7 @@ class LoadedProfiles(msgspec.Struct, frozen=True):
                 break
             for profile in self.profiles.values():
                 if name in profile.programs and not (profile.bare and script_of(argv[at + 1 :])):
-                    return profile
+                    return profile.started_by(argv)
             if name not in _LAUNCHERS and "=" not in word and not word.startswith("-"):
                 break
         return self.profiles.get(GENERIC) or Profile(name=GENERIC, title="program", ai=False)
@@ -413,7 +424,7 @@ class LoadedProfiles(msgspec.Struct, frozen=True):
         """The profile of a running program, by its command line from the system, which may be an interpreter's."""
         script = script_of(argv[1:])
         if script and not script.startswith("-") and Path(argv[0]).name.startswith(_INTERPRETERS):
-            return self.for_argv((script,))
+            return self.for_argv((script, *argv[argv.index(script) + 1 :]) if script in argv else (script,))
         return self.for_argv(argv)
 
 
