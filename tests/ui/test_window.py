@@ -461,13 +461,13 @@ async def test_the_models_say_what_they_take_and_are_first_in_and_a_key_changes_
         await pilot.press("f2")
         await settled(pilot)
         large, small, other = rows()
-        assert large.endswith("default in use · largest window") and small.endswith("$1 / $5 cheapest")
-        assert other.endswith("low–high"), "what is alone is not compared"
+        assert large.endswith("$3 / $15 default largest window 200") and small.endswith("$1 / $5 cheapest 100")
+        assert other.endswith("low–high 300"), "what is alone is not compared"
         harder = [msgspec.structs.replace(known[0], effort="low"), *known[1:]]
         hub.answers["model list"] = Answer(ModelList(harder, []))
         await pilot.press("alt+t")
         await settled(pilot)
-        assert " low in use" in rows()[0] and ChangeEffort(level="next") in hub.ran
+        assert " low largest" in rows()[0] and ChangeEffort(level="next") in hub.ran
 
 
 async def test_a_list_that_matches_nothing_says_so_and_gives_nothing() -> None:

@@ -29,7 +29,7 @@ class ModelsScreen(Picker):
             "Models",
             _choices(models),
             empty="No models available. Set a key (`gsh-tui doctor` lists them) or start Ollama.",
-            hint="{list.choose} to use it, or to paste its key · {model.effort} for effort · {list.close} to close",
+            hint="{list.choose} to use it, or paste its key · {model.effort} for effort · {list.close} to close",
             headings=_HEADINGS,
         )
         self._harder = harder
@@ -39,7 +39,8 @@ class ModelsScreen(Picker):
         self.fill()
 
 
-_HEADINGS = ("model", "provider", "window", "$/M in, out", "effort")
+_HEADINGS = ("model", "provider", "$/M in, out", "effort", "", "window")
+"""What matters least comes last: it is left out where there is no room."""
 
 
 def _choices(models: Sequence[ListedModel]) -> list[PickerChoice]:
@@ -53,17 +54,18 @@ def model_choice(model: ListedModel, among: Sequence[ListedModel] = ()) -> Picke
 
     price_in, price_out = model.price_input, model.price_output
     rivals = [one for one in among if one.provider == model.provider and one is not model]
-    state = [
-        "in use" if model.in_use else "no key" if model.usable is False else "",
-        "cheapest" if price_out and rivals and all(price_out < (one.price_output or 0) for one in rivals) else "",
-        "largest window" if rivals and all(model.window > one.window for one in rivals) else "",
-    ]
+    notes = {
+        "no key": model.usable is False,
+        "cheapest": price_out and rivals and all(price_out < (one.price_output or 0) for one in rivals),
+        "largest window": rivals and all(model.window > one.window for one in rivals),
+        "in use": model.in_use,
+    }
     parts = [
         model.provider,
-        figures.tokens(model.window) if model.window else "",
         f"${price_in:g} / ${price_out:g}" if price_in is not None and price_out is not None else "",
         "" if model.effort is None else model.effort or ("default" if model.in_use else "low–high"),
-        " · ".join(filter(None, state)),
+        next((note for note, fits in notes.items() if fits), ""),
+        figures.tokens(model.window) if model.window else "",
     ]
     return PickerChoice(
         f"{model.provider}/{model.model}",

@@ -30,7 +30,7 @@ Style = TypeVar("Style", bound=str)
 _GAP = 2
 """Cells between two columns."""
 _LEAST = 8
-"""Cells below which a description is left out."""
+"""Cells below which a description is left out, and a column that needs more."""
 
 
 class ListRow(msgspec.Struct, frozen=True):
@@ -172,18 +172,17 @@ def list_columns(rows: Sequence[ListRow], room: int, names: int = 0, most: int =
 
 
 def _fitted(widths: Sequence[int], room: int, *, spread: bool) -> tuple[int, ...]:
-    """As many of these columns as there is room for, the last one cut to it.
+    """As many of these columns as there is room for, the last one cut to it, but not to less than can be read.
 
     Args:
         spread: the last one takes all the room.
     """
     fitted: list[int] = []
     for width in widths:
-        room -= _GAP
-        if room <= 0:
+        if room - _GAP < min(width, _LEAST):
             break
-        fitted.append(min(width, room))
-        room -= fitted[-1]
+        fitted.append(min(width, room - _GAP))
+        room -= _GAP + fitted[-1]
     if spread and fitted and room > 0:
         fitted[-1] += room
     return (*fitted, *[0] * (len(widths) - len(fitted)))
