@@ -90,7 +90,7 @@ def test_what_was_typed_stays_until_the_input_shows_it_and_looks_the_same_there(
     first = frame_child(folder, "app", str(folder / "said"))
     started.append(first)
     first.go()
-    first.read_until(lambda: b"sk for anything" in first.output and b"Palette" in first.output)
+    first.read_until(lambda: b"sk for anything" in first.output and b"palette" in first.output)
     first.write(b"\x11")
     assert first.wait() == 0
     _, place = first_frame.snapshot(str(folder), *SIZE)

@@ -66,7 +66,7 @@ def test_the_second_start_paints_what_the_first_one_showed(children: list[PtyChi
     first = ran(children, frame_child(folder, "app", str(folder / "said")))
     first.go()
     # The cursor stands on the first letter of the input's hint.
-    first.read_until(lambda: b"sk for anything" in first.output and b"Palette" in first.output)
+    first.read_until(lambda: b"sk for anything" in first.output and b"palette" in first.output)
     first.write(b"\x11")
     assert first.wait() == 0
     kept, _ = first_frame.snapshot(str(folder), 100, 30)

@@ -66,7 +66,7 @@ async def open_window() -> AsyncGenerator[WindowHarness]:
 
 async def test_an_agent_is_spawned_opened_typed_into_attached_and_left() -> None:
     async with open_window() as person:
-        await person.sees("Ask for anything", "main idle")
+        await person.sees("Ask for anything", "to main")
         await person.type("/spawn name=tester cli='sh -i'")
         await person.sees("cli='sh -i'")
         await person.keys("Enter")
@@ -106,7 +106,7 @@ async def test_a_command_that_needs_a_terminal_gets_one() -> None:
     When what was entered there has ended, the keys are the input's again, unasked, and the tab of before is in front.
     """
     async with open_window() as person:
-        await person.sees("Ask for anything", "main idle")
+        await person.sees("Ask for anything", "to main")
         await person.keys("M-Up")
         await person.sees("esc to the input")
         await person.keys("Escape", *"/join", "Space", *"lobby", "Enter")  # comes in one piece, as alt+/ would

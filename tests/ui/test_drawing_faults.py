@@ -38,7 +38,7 @@ SHOWN_IN = {
     "QuestionView": "asked",
     "QueuePane": "queue",
     "ShellLogView": "shell",
-    "Splitter": "chat",
+    "Splitter": "agents",
     "SummariesPane": "summary",
     "TabBar": "chat",
     "TasksStrip": "tasks",

@@ -87,6 +87,11 @@ class AgentsPane(Pane):
                 return placed.agent
         return self.listing.placed[0].agent if self.listing.placed else None
 
+    @property
+    def one_only(self) -> bool:
+        """Whether it has nothing to list but one agent."""
+        return len(self.listing.placed) < 2 and not self._words and say_nothing(self._calls.values())
+
     def next_waiting(self, after: str) -> AgentView | None:
         """The agent that waits for the person and comes after this one, by number; after the last, the first again."""
         waiting = sorted((one for one in self.state.agents.values() if one.waits_now), key=lambda one: one.id)
@@ -140,8 +145,7 @@ class AgentsPane(Pane):
             self._due = None
         self._arranged = time.monotonic()
         self.listing = list_agents(self.state, everything=self._everything, words=self._words, grouped=self._grouped)
-        if len(self.listing.placed) > 1 or not say_nothing(self._calls.values()):
-            self._unseen()
+        self._unseen()
         self._draw()
 
     def _draw(self) -> None:

@@ -101,8 +101,9 @@ class WorkbenchScreen(Screen[None]):
         """Who gets what is typed."""
         self.front_scroll = FrontScroll(self.deck)
         centre.scrolls(self.front_scroll)
+        self._agents = AgentsPane(clock)
         self.panes: dict[str, Pane] = {
-            "agents": AgentsPane(clock),
+            "agents": self._agents,
             "shell": ShellPane(clock),
             "context": ContextPane(front),
             "timeline": TimelinePane(front),
@@ -112,7 +113,7 @@ class WorkbenchScreen(Screen[None]):
         self._frame = PaneFrame(self.panes, self.middle)
         self._keybar = KeyBar(self.input)
         self.header.changed = self.address
-        self.panes["agents"].changed = self._accompanied
+        self._agents.changed = self._agents_changed
 
     def compose(self) -> ComposeResult:
         self._place()  # before anything is laid out: each later change would lay all of it out again
@@ -173,11 +174,11 @@ class WorkbenchScreen(Screen[None]):
         self.set_class(found.compact, "-compact")
         self.strip.offer(found.strip)
 
-    def _accompanied(self) -> None:
-        """There is more to list than the window's own agent: from now on the list is shown by itself."""
-        self.layout_now = replace(self.layout_now, alone=False)
-        self.panes["agents"].changed = None
-        self._arrange()
+    def _agents_changed(self) -> None:
+        alone = self._agents.one_only
+        if alone is not self.layout_now.alone and self.front_pane() != "agents":
+            self.layout_now = replace(self.layout_now, alone=alone)
+            self._arrange()
 
     def _focus_front(self) -> None:
         zoomed = self.panes.get(self.layout_now.zoomed)
