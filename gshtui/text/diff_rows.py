@@ -1,7 +1,7 @@
 """A unified diff as rows: read, counted, shortened, paired for two columns; and the words that differ in a pair.
 
 Pure; makes no diffs and draws none. Both faces of a change use these rows: the window (`ui/kit/drawing/diff_lines.py`)
-and an agent's own pane (`headless/agents/agent_pane/pane_diff.py`).
+and an agent's own pane (`headless/agents/agent_pane/pane_lines.py`).
 """
 
 from __future__ import annotations

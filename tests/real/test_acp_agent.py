@@ -33,7 +33,7 @@ from gshtui.bus.events.context_events import TasksChanged
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle.agent_buses import AgentBuses
-from gshtui.fleet.lifecycle.own_questions import OwnQuestions
+from gshtui.fleet.lifecycle.answerer import OwnQuestions
 from gshtui.fleet.lifecycle.program_options import ProgramOptions
 from gshtui.fleet.native.direct_line import direct_line
 from gshtui.fleet.native.outcome import AgentOutcome
