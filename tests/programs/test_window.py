@@ -76,7 +76,7 @@ async def answered_twice(outer: TmuxServer, pane: str, program: Program, folder:
     for refuses in (True, False):
         labels = await choices_of(folder)
         label = next(one for one in reversed(labels) if one.startswith(REFUSALS)) if refuses else labels[0]
-        await shows(outer, pane, "◆ it ")  # its row
+        await shows(outer, pane, "◆ it")  # its row, which in a narrow window has a colon behind its name
         await outer.send_keys(pane, "C-g")
         seen = await shows(outer, pane, *labels, "touch made.txt", "┏")  # with the frame, the keys are the panel's
         assert await choices_of(folder) == labels, "it still asks that"
