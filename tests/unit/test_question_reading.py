@@ -347,38 +347,3 @@ def test_a_choice_is_pressed_where_its_whole_row_is_shown_however_it_is_numbered
     assert found is not None and [one.label for one in found.question.choices] == ["Yes, go", "No, stay"]
     for row, shown in zip(rows, [each for each in found.rows if each.marked], strict=True):
         assert row.endswith(shown.text) and shown.text[0].isdecimal() and len(shown.text) > len("No, stay")
-
-
-NARROWER = (
-    ("src/made.txt", "commands in this project", "commands for this user"),
-    ("src/ma\n     de.txt", "commands in this pro…", "commands for this us…"),
-    ("src/made.t\n     xt", "commands …", "commands …"),
-)
-"""What a window that gets narrower leaves of a command, broken within a word, and of two labels, which are cut."""
-
-
-@pytest.mark.parametrize("file", ["src/made.txt", "src/more.txt"])
-def test_a_question_that_a_narrow_window_breaks_and_cuts_is_the_same_one(file: str) -> None:
-    asked: list[OpenQuestion] = []
-    for shown, here, everywhere in ((file, *NARROWER[0][1:]), *NARROWER[1:]):
-        rows = [
-            "  ? Shell touch ←",
-            "",
-            *f"     touch {shown}".split("\n"),
-            "",
-            "   Allow execution of: 'touch'?",
-            "",
-            "   › 1. Yes, allow once",
-            f"     2. Always allow run 'touch *' {here}",
-            f"     3. Always allow run 'touch *' {everywhere}",
-            "     4. No, suggest changes (esc)",
-            "",
-            "  ⠏ Waiting for user confirmation...",
-        ]
-        read = read_screen(LOADED.get("qwen"), rows).read
-        assert read is not None
-        found = read.question
-        assert len(found.choices) == 4
-        asked.append(found)
-    same = file == NARROWER[0][0]
-    assert len({one.id for one in asked}) == (1 if same else 2)

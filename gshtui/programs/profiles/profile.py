@@ -151,8 +151,6 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
     """The key that ticks the choice under the cursor where choices have boxes, which Enter ends. Empty: digits tick."""
     cut: Pattern = ""
     """Pattern of a line which says that a part of the question is out of sight."""
-    shortens: Reads[bool] = False
-    """It cuts off the end of a label for which a narrow window has no room."""
     mark: Pattern = ""
     """Pattern of the line of the choice under the cursor; exactly one line matches. Empty: it has a background of its
     own."""

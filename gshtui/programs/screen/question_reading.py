@@ -22,8 +22,6 @@ from gshtui.tmux.quoting import ShownRow
 
 _MOST = 9
 """Choices: one digit is one key."""
-_NAMED = 20
-"""Characters of a label that a program shows in any window, where it cuts off what it has no room for."""
 _DIGITS = 4
 """A number has fewer."""
 _BEHIND = 300
@@ -531,7 +529,7 @@ def _found(
     detail = plain("\n".join(_indented(about))).strip("\n")
     choices = _choices(rules, labels)
     question = OpenQuestion(
-        _id(subject, detail, labels, shortened=rules.shortens),
+        _id(subject, detail, labels),
         subject,
         detail,
         choices,
@@ -632,9 +630,7 @@ def _start(rules: QuestionRules, text: Sequence[str], row: int) -> tuple[int, bo
     return (inside[0], True) if inside else (last + 1, False)
 
 
-def _id(subject: str, detail: str, labels: Sequence[str], *, shortened: bool = False) -> str:
-    """The same for the same words, however a window breaks them into lines. `shortened`: wherever
-    it cuts the labels, too."""
-    heads = [label[:_NAMED].rstrip("…") for label in labels] if shortened else labels
-    words = "\0".join("".join(part.split()) for part in (subject, detail, *heads))
+def _id(subject: str, detail: str, labels: Sequence[str]) -> str:
+    """The same for the same words, however they are broken into lines."""
+    words = "\0".join(" ".join(part.split()) for part in (subject, detail, *labels))
     return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:16]
