@@ -12,8 +12,6 @@ from msgspec.structs import replace
 HIDDEN = "gsh-hub-"
 """Prefix of the sessions through which a hub listens; never shown as anybody's."""
 
-TYPED = "@gsh-typed"
-"""The option of a session that says when a person last typed into it in a window of ours, in seconds since 1970."""
 _FREE = "s/[|]/!/:"
 _FIELDS = (
     "pane_id",
@@ -35,13 +33,11 @@ _FIELDS = (
     "mouse_all_flag",
     "mouse_sgr_flag",
     "session_attached",
-    "session_activity",
     "window_activity",
     "window_bell_flag",
     "history_size",
     "pane_in_mode",
     f"{_FREE}@gsh-agent",
-    f"{_FREE}{TYPED}",
     f"{_FREE}pane_current_command",
     "pane_title",
 )
@@ -96,8 +92,6 @@ class PaneInfo(msgspec.Struct, frozen=True):
     """It is on another machine, and so is the process of its `pid`: nothing may be looked up by that here."""
     mark: str = ""
     """The mark that `TmuxServer.spawn` was given to recognise the session."""
-    typed: float = 0.0
-    """When a person last pressed a key in its session, or attached to it, in whole seconds since 1970."""
 
     @property
     def local_pid(self) -> int:
@@ -116,7 +110,7 @@ def parse(line: str) -> PaneInfo | None:
     if len(parts) < len(_FIELDS) or not parts[0]:
         return None
     (pane, window, session_id, session, pid, dead, status, signal, width, height, x, y, cursor, alternate) = parts[:14]
-    mouse, dragged, moved, sgr, attached, keys, activity, bell, history, mode, mark, typed, command, title = parts[14:]
+    mouse, dragged, moved, sgr, attached, activity, bell, history, mode, mark, command, title = parts[14:]
     gone = dead == "1"
     return PaneInfo(
         pane=pane,
@@ -144,7 +138,6 @@ def parse(line: str) -> PaneInfo | None:
         mouse_moves=moved == "1",
         mouse_sgr=sgr == "1",
         mark=mark,
-        typed=float(max(_number(keys), _number(typed))),
     )
 
 

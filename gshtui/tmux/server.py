@@ -21,7 +21,7 @@ from gshtui.hosts.host_link import HostLink
 from gshtui.tmux import tmux_program as program
 from gshtui.tmux.one_shot import OneShotTransport, Reply, TmuxQuestion
 from gshtui.tmux.pane_keyboard import PaneKeyboard, check
-from gshtui.tmux.panes import FORMAT, TYPED, PaneInfo, parse, parse_all
+from gshtui.tmux.panes import FORMAT, PaneInfo, parse, parse_all
 from gshtui.tmux.quoting import SESSION, ShownRow, command, resizing, unexpanded, waiting_notes
 from gshtui.tmux.tmux_connection import TmuxConnection
 from gshtui.tmux.tmux_errors import TmuxError, no_such_pane, server_gone
@@ -383,10 +383,6 @@ class TmuxServer:
         await self.version()
         self._tell_of_keys(pane, entered=b"\r" in data)
         await self._typist.write(pane, data)
-
-    async def note_person(self, session: str) -> None:
-        """Note that a person types into a session from here, which tmux knows only of those attached to it."""
-        await self._ask([command("set-option", "-t", f"={session}:", TYPED, str(int(time.time())))])
 
     def _tell_of_keys(self, pane: str, *, entered: bool) -> None:
         if self._watcher is not None:

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -16,14 +15,11 @@ import psutil
 import pytest
 
 from gshtui.system.processes.processes import running_processes
-from gshtui.tmux.mirror import Mirror
 from gshtui.tmux.quoting import ShownRow
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.tmux.watcher import PaneChange
-from gshtui.ui.terminal.terminals import TmuxTerminal
 from tests.kit.tmux import (
-    attached_person,
     clients,
     eventually,
     pane_is_gone,
@@ -328,31 +324,6 @@ async def test_who_watches_a_panes_keys_hears_of_all_that_is_typed_into_it_from_
     end()
     await tmux.send_keys(one.pane, "Enter")
     assert not heard
-
-
-async def test_when_a_person_typed_is_known_wherever_that_was(tmux: TmuxServer) -> None:
-    """Attached to it, or in a window of ours; not what a program types."""
-    here = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
-
-    async def typed() -> float:
-        return (await tmux.capture_screen(here.pane))[0].typed
-
-    async def passed() -> float:
-        return time.time()
-
-    began = await typed()
-    await eventually(passed, until=lambda now: now > began + 1)
-    await tmux.send_keys(here.pane, "a")
-    await tmux.type_bytes(here.pane, b"b")
-    assert await typed() == began
-    await TmuxTerminal(tmux, Mirror(tmux), here.pane, here.session).type(b"c")
-    window = await typed()
-    assert window > began
-    async with attached_person(tmux, here.session) as keyboard:
-        attached = await typed()
-        await eventually(passed, until=lambda now: now > max(attached, window) + 1)
-        os.write(keyboard, b"d")
-        await eventually(typed, until=lambda now: now > max(attached, window))
 
 
 async def test_a_cancelled_call_leaves_no_process(tmux: TmuxServer) -> None:

@@ -6,12 +6,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from msgspec import structs
 
-from gshtui.bus.agent_data import AgentRow, ProgramMode
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import TurnFinished
-from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.lifecycle import follower
 from gshtui.programs.status.status import KnownStatus
 from gshtui.programs.transcripts.transcript_readers import TurnText
@@ -70,27 +67,3 @@ async def test_a_program_that_only_looked_idle_is_still_in_its_turn(
     await bus.drained()
     assert [event.text for event in heard.of(TurnFinished)] == (["I make the file."] if told else [])
     assert follows._worked == ({} if told else {"a": 5.0}), "its end will be seen"
-
-
-@pytest.mark.parametrize(
-    ("by_person", "held", "words"),
-    [(True, ("ask", "person"), "manual mode"), (False, ("plan", ""), "manual mode, not plan!")],
-)
-async def test_a_program_is_held_to_what_a_person_chose_in_it(
-    by_person: bool, held: tuple[str, str], words: str, tmp_path: Path
-) -> None:
-    bus = Bus()
-    heard = EventLog(bus)
-    row = [AgentRow(id="a", name="it", kind="cli", held_to="plan", program_mode=ProgramMode("plan mode", "plan"))]
-
-    def change(_: str, fields: dict[str, Any]) -> None:
-        row[0] = structs.replace(row[0], **fields)
-
-    rows = SimpleNamespace(get=lambda _: row[0], change_soon=change)
-    context: Any = SimpleNamespace(bus=bus, rows=rows, options=SimpleNamespace(data=tmp_path), store=None)
-    programs: Any = OneProgram(over=True)
-    follows = follower.AgentFollower(context, programs, lambda: None)
-    follows._moded(row[0], ProgramMode("manual mode", "ask"), by_person)
-    await bus.drained()
-    assert (row[0].held_to, row[0].held_by) == held and row[0].mode_words == words
-    assert bool(heard.of(Noticed)) is not by_person

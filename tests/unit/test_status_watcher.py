@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 from msgspec.structs import replace
 
-from gshtui.bus.agent_data import AgentRow, ProgramMode
+from gshtui.bus.agent_data import AgentRow
 from gshtui.programs.profiles import profile as profiles
 from gshtui.programs.screen.foreground import Foreground
 from gshtui.programs.screen.screen_reading import without_styles
@@ -50,7 +50,6 @@ class SilentServer:
         self.looks = 0
         self.shown = IDLE
         self.cursor = (0, 0)
-        self.typed = 0.0
 
     def show(self, shown: tuple[str, ...], column: int, row: int) -> None:
         self.shown, self.cursor = shown, (column, row)
@@ -81,8 +80,7 @@ class SilentServer:
     def _info(self) -> PaneInfo:
         column, row = self.cursor
         now = float(int(time.time()))
-        info = replace(unknown("%0"), dead=False, activity=now, width=120, height=40, typed=self.typed)
-        return replace(info, cursor_x=column, cursor_y=row)
+        return replace(unknown("%0"), dead=False, activity=now, width=120, height=40, cursor_x=column, cursor_y=row)
 
 
 async def test_what_changes_in_the_second_of_the_last_look_is_seen() -> None:
@@ -632,44 +630,3 @@ async def test_one_that_was_restarted_starts_until_its_screen_says_more() -> Non
         assert status.known.status == "starting"
     finally:
         await status.stop()
-
-
-FOOTER = next(at for at, line in enumerate(IDLE) if "shortcuts" in without_styles(line))
-MODES = {
-    "ask": IDLE,
-    "auto": (*IDLE[:FOOTER], "  ⏵⏵ auto mode on (shift+tab to cycle)", *IDLE[FOOTER + 1 :]),
-    "plan": (*IDLE[:FOOTER], "  ⏸ plan mode on (shift+tab to cycle)", *IDLE[FOOTER + 1 :]),
-}
-
-
-@pytest.mark.parametrize(
-    ("shown", "keys", "by_person"),
-    [
-        (("auto",), False, [("auto", False)]),  # it starts in another one
-        (("ask", "auto"), False, [("ask", False), ("auto", False)]),  # it drifts
-        (("ask", "auto"), True, [("ask", False), ("auto", True)]),
-        (("plan", "", "ask"), False, [("plan", False), ("ask", True)]),  # its plan is approved
-        (("", "auto"), False, [("auto", False)]),  # another question at its start
-        (("ask", "", "ask", "auto"), False, [("ask", False), ("auto", False)]),  # the answer changed nothing
-    ],
-)
-async def test_a_mode_is_a_persons_choice_by_an_answer_or_a_key(
-    shown: tuple[str, ...], keys: bool, by_person: list[tuple[str, bool]]
-) -> None:
-    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
-    server, clock, heard = SilentServer(), [time.time()], list[tuple[str, bool]]()
-    claude = profiles.load(Path("/nonexistent")).get("claude")
-
-    def moded(mode: ProgramMode, chosen: bool) -> None:
-        heard.append((mode.like, chosen))
-
-    status = CliStatus(server, row, claude, lambda _: None, moded=moded, clock=lambda: clock[0])
-    server.looks, server.typed = 9, clock[0] - 5
-    for mode in shown:
-        clock[0] += 10
-        server.shown = MODES.get(mode, QUESTION)
-        server.typed = clock[0] - 1 if keys else server.typed
-        for _ in range(2):
-            clock[0] += 5
-            await status._look()  # pyright: ignore[reportPrivateUsage]
-    assert heard == by_person

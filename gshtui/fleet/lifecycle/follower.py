@@ -21,7 +21,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, SourcesDisagreed, Status, TurnFinished
 from gshtui.bus.events.fleet_events import MessageSubmitted, MessageTyped
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.fleet.core.agent_programs import PERSON, Programs
+from gshtui.fleet.core.agent_programs import Programs
 from gshtui.fleet.core.fleet_context import FleetContext
 from gshtui.fleet.lifecycle.program_usage import ProgramUsage
 from gshtui.programs.hooks.hook_reports import HookFeed
@@ -148,7 +148,7 @@ class AgentFollower:
         feed: HookFeed,
         *,
         bound: Callable[[str], None] = unheard,
-        moded: Callable[[ProgramMode, bool], None] = unheard,
+        moded: Callable[[ProgramMode], None] = unheard,
         disagreed: Callable[[str], None] | None = None,
         glance: bool = False,
     ) -> CliStatus:
@@ -263,16 +263,13 @@ class AgentFollower:
                 return  # what was entered there is followed until it has run
             self._start_answer(self._answer(key, row, began), row)
 
-    def _moded(self, row: AgentRow, mode: ProgramMode, by_person: bool) -> None:
-        """Its program shows this mode. What a person chose there is what it is held to; if it does more unasked than
-        that, a person hears it once."""
+    def _moded(self, row: AgentRow, mode: ProgramMode) -> None:
+        """Its program shows this mode. If it does more unasked than it was started to do, a person hears that once."""
         before = self._context.rows.get(row.id)
         if before is None or before.program_mode == mode:
             return
-        chosen = {"held_to": mode.like, "held_by": PERSON} if by_person and mode.like else {}
-        now = msgspec.structs.replace(before, program_mode=mode, **chosen)
-        self._context.rows.change_soon(row.id, {"program_mode": mode, **chosen})
-        if now.exceeds and not before.exceeds:
+        self._context.rows.change_soon(row.id, {"program_mode": mode})
+        if msgspec.structs.replace(before, program_mode=mode).exceeds and not before.exceeds:
             shown = f"{before.name} ({row.id}) shows {mode.name!r}"
             text = f"{shown}, in which it does more unasked than in {before.held_to}."
             hint = f"`mode {before.held_to} {row.id}` puts it back."

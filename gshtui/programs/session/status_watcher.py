@@ -56,8 +56,6 @@ _STEADY_EACH = 0.25
 """What every such program adds to them: together they cost no more than four looks a second."""
 _NEWS = frozenset(("first", "dead", "gone", "bell", "alternate"))
 """Changes of a pane that are no mere output, and no name of one program after the other."""
-_REACTS = 3.0
-"""Seconds within which a program shows what came of a key, and tmux tells of it."""
 OnKnown = Callable[[KnownStatus], None]
 
 
@@ -88,8 +86,7 @@ class CliStatus(ProgramFacts):
         changed: called with every status that differs by more than its age.
         bound: called with the conversation's id whenever the program reports a new one.
         acted: called with the time at which the program reports that it accepted a prompt.
-        moded: called with each mode in which the program shows or tells that it is, and whether a person has put it
-            there, by an answer or by a key at its terminal.
+        moded: called with each mode in which the program shows or tells that it is.
         pace: shared with other programs' watchers, so that they do not all look at once.
         disagreed: called with a sentence when two of its sources part for longer than a moment.
         loading: whether it has yet to read the conversation that it was started with.
@@ -106,7 +103,7 @@ class CliStatus(ProgramFacts):
         feed: HookFeed | None = None,
         bound: Callable[[str], None] = unheard,
         acted: Callable[[float], None] = unheard,
-        moded: Callable[[ProgramMode, bool], None] = unheard,
+        moded: Callable[[ProgramMode], None] = unheard,
         pace: Pacer | None = None,
         loading: ConversationLoading | None = None,
         sources: Sequence[LiveSource] = (),
@@ -126,8 +123,6 @@ class CliStatus(ProgramFacts):
         self._acted = acted
         self._moded = moded
         self._mode: ProgramMode | None = None
-        self._first_shown = self._shown = self._asked = 0.0
-        """When it first and last showed its mode, and when it last waited for a person."""
         self._conversation: str = row.external_id
         self._pace = pace or Pacer()
         self._loading = loading
@@ -207,9 +202,10 @@ class CliStatus(ProgramFacts):
     def _on_source(self) -> None:
         for source in self._sources:
             self._bind(source.conversation)
+            self._note_mode(source.mode)
             if (said := source.evidence) is not None and said.rank is Rank.PROTOCOL:
                 self.answer = source.answer_text
-        self._at_once.set()  # what it asks, how it goes on, and who typed there, its screen shows
+        self._at_once.set()  # what it asks, and how it goes on, its screen shows
         self._reconsider()
 
     def _bind(self, conversation: str) -> None:
@@ -217,18 +213,10 @@ class CliStatus(ProgramFacts):
             self._conversation = conversation
             self._bound(conversation)
 
-    def _note_mode(self, mode: ProgramMode | None, typed: float) -> None:
-        """It shows this mode, and a person last typed into its terminal then."""
-        now = self._now()
-        if self.known.status == "waiting":
-            self._asked = now
-        if mode is None:
-            return
-        former, since = self._mode, max(self._first_shown, self._shown - _REACTS)
-        self._mode, self._shown = mode, now
-        self._first_shown = self._first_shown or now
-        if mode != former:
-            self._moded(mode, former is not None and max(self._asked, typed) >= since)
+    def _note_mode(self, mode: ProgramMode | None) -> None:
+        if mode is not None and mode != self._mode:
+            self._mode = mode
+            self._moded(mode)
 
     def _on_hook(self, event: HookEvent) -> None:
         self._bind(event.conversation)
@@ -415,7 +403,8 @@ class CliStatus(ProgramFacts):
         self._handle_event(info, False)
         place = (info.cursor_x, info.cursor_y)
         reading = read_screen(self._profile, lines, info.title, place, info.width)
-        self._note_mode(next(filter(None, (source.mode for source in self._sources)), reading.mode), info.typed)
+        if not any(source.mode for source in self._sources):
+            self._note_mode(reading.mode)
         if reading.status == "idle" and self._loading is not None and self._loading.possible:
             reading = await unless_loading(reading, self._loading, lines)
         here = await asyncio.to_thread(front, info) if not self._profile.ai else None

@@ -7,7 +7,6 @@ backed by the hub's fleet.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -64,7 +63,6 @@ class TmuxTerminal:
         self._mirror = mirror
         self._pane = pane
         self._session = session
-        self._noted = 0.0
 
     def watch(self, on_frame: Callable[[Frame], None], width: int, height: int) -> TerminalWatch:
         """Mirror it in a tab of this size."""
@@ -72,24 +70,15 @@ class TmuxTerminal:
 
     async def press(self, *names: str) -> None:
         """Press keys by tmux's names."""
-        await self._note()
         await self._server.send_keys(self._pane, *names)
 
     async def type(self, data: bytes) -> None:
         """Send the program these bytes, as a keyboard or mouse would."""
-        await self._note()
         await self._server.type_bytes(self._pane, data)
 
     async def paste(self, text: str) -> None:
         """Paste text."""
-        await self._note()
         await self._server.send_text(self._pane, text)
-
-    async def _note(self) -> None:
-        """Once a second."""
-        if (now := time.monotonic()) >= self._noted + 1:
-            self._noted = now
-            await self._server.note_person(self._session)
 
     def way(self) -> str:
         """The mode of the connection, and what a capture costs."""
