@@ -216,5 +216,5 @@ async def test_a_key_that_is_wanted_twice_is_read_twice(tmp_path: Path, tmux: Tm
     await wait_for_text(tmux, info.pane, "esc interrupt")
     loaded = profiles.load()
     view = PaneView(tmux, info.pane, "it", loaded.get("kilo"), loaded.of_process)
-    assert (await PaneWriter(view).press(("Escape", "Escape"))).keys == ("Escape", "Escape")
+    assert (await PaneWriter(view).press(("Escape", "Escape"), again="esc again")).keys == ("Escape", "Escape")
     await wait_for_text(tmux, info.pane, "it stopped")

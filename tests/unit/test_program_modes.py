@@ -1,5 +1,6 @@
 """Modes of other vendors' programs: which arguments stand for ours, what is refused, what their screens show."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -211,11 +212,13 @@ def test_a_row_says_that_more_is_done_unasked_than_asked_for() -> None:
         ("qwen --exclude-tools agent --approval-mode plan", "ask permissions"),
         ("qwen --exclude-tools=task,agent", "ask permissions"),
         ("env A=1 qwen --exclude-tools agents", "ask permissions, but its helpers edit unasked, not ask!"),
+        ("qwen -i 'say --exclude-tools agent please'", "ask permissions, but its helpers edit unasked, not ask!"),
+        ("qwen -i 'say\n--exclude-tools\nagent'", "ask permissions, but its helpers edit unasked, not ask!"),
     ],
 )
 def test_a_mode_that_a_command_line_does_not_hold_is_called_what_it_is(line: str, words: str) -> None:
     rows = [RULE, ">   Type your message", RULE, "  ⏸ Ask permissions (shift + tab to cycle)"]
-    argv = tuple(line.split())
+    argv = tuple(shlex.split(line))
     for profile in (LOADED.for_argv(argv), LOADED.of_process(argv), LOADED.get("qwen").started_by(argv)):
         shown = read_screen(profile, rows).mode
         row = AgentRow(id="1", name="a", kind="cli", held_to="ask", program_mode=shown)

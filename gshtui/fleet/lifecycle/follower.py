@@ -235,6 +235,8 @@ class AgentFollower:
         if known.status in ENDED_STATUSES:
             self._check_now()
             return
+        if known.question is None:
+            self._forget_whole(row.id)  # the next one that looks alike may be about something else
         self._context.bus.publish(
             AgentStatusChanged(
                 agent=row.id,
@@ -284,10 +286,13 @@ class AgentFollower:
         now = status.known if status is not None else None
         if whole == question or now is None or now.question is None or now.question.id != question.id:
             return
-        for old in [each for each in self._whole if each[0] == row.id]:
-            del self._whole[old]
+        self._forget_whole(row.id)
         self._whole[row.id, question.id] = whole
         self._said(key, row, now)
+
+    def _forget_whole(self, agent: str) -> None:
+        for old in [each for each in self._whole if each[0] == agent]:
+            del self._whole[old]
 
     def _start_count(self, key: _Key, row: AgentRow) -> None:
         """Something happens that may use tokens, or has just used some."""

@@ -25,7 +25,6 @@ from gshtui.programs.screen.text_wording import misunderstood, unfit, worded
 from gshtui.settings import paths
 from gshtui.system.face_mark import face_in_terminal
 from gshtui.system.files.file_lock import LockHeld, file_lock
-from gshtui.text.linear_regex import compile_linear
 from gshtui.tmux.marker import Marker
 from gshtui.tmux.quoting import ShownRow
 from gshtui.tmux.tmux_errors import TmuxError
@@ -38,9 +37,8 @@ _TURN_WITHIN = 20.0
 """Seconds to wait while another process types into the pane; a text that is not accepted takes the longest."""
 _BETWEEN_KEYS = 0.3
 """Seconds: two keys in one instant count as one in some programs."""
-_ASKED_WITHIN, _ASKS_AGAIN = 3.0, compile_linear(r"(?i)\bagain\b")
-"""Seconds that a busy program may take to say that it wants the same key again, and how it says so; two Escapes that it
-reads at once are one key to it."""
+_ASKED_WITHIN = 3.0
+"""Seconds that a busy program may take to say that it wants the same key again."""
 _CLEAR_EVERY, _CLEARS = 0.15, 40
 """Seconds between two attempts to empty the input, and how many there are."""
 _ENTERS = 3
@@ -263,20 +261,20 @@ class PaneWriter:
             message = f"Cannot note what is typed into {self.view.name}: {error.strerror or error}."
             raise SessionError("terminal", message, "Nothing was typed.") from error
 
-    async def press(self, keys: tuple[str, ...], *, question: str | None = None) -> Pressed:
+    async def press(self, keys: tuple[str, ...], *, question: str | None = None, again: str = "") -> Pressed:
         """Press keys by name, in order.
 
         `question`: the question that they answer, as it was seen (empty: none was open). If a different one is open,
         nothing is pressed; if one appears in between, nothing more is pressed. `None`: any question.
+        `again`: what its screen shows once it wants the same key once more.
         Raises `SessionError`: waiting, with the open question; ended, scrolled, terminal.
         """
-        name, done, seen = self.view.name, list[str](), None
+        name, done = self.view.name, list[str]()
         async with self._turn():
             for number, key in enumerate(keys):
-                before = seen if done[-1:] == [key] else None
                 if number:
                     await asyncio.sleep(_BETWEEN_KEYS)
-                seen = await (self._asked_again(before) if before is not None else self.view.read_screen())
+                seen = await (self._asked_again(again) if again and number else self.view.read_screen())
                 if number and (seen.dead or (question is not None and _another(seen, question))):
                     break
                 if seen.dead:
@@ -287,14 +285,13 @@ class PaneWriter:
                 done.append(key)
         return Pressed(tuple(done), keys[len(done) :])
 
-    async def _asked_again(self, before: Seen) -> Seen:
-        """Its screen once it wants the same key again; one that says nothing of it gets it after a while."""
+    async def _asked_again(self, words: str) -> Seen:
+        """Its screen once it shows these words, or after a while: two Escapes that it reads at once are one to it."""
         loop = asyncio.get_running_loop()
         until = loop.time() + _ASKED_WITHIN
         while True:
             seen = await self.view.read_screen()
-            asks = any(_ASKS_AGAIN.search(line) for line in seen.lines if line not in before.lines)
-            if asks or seen.dead or loop.time() >= until:
+            if any(words in line for line in seen.lines) or seen.dead or loop.time() >= until:
                 return seen
             await asyncio.sleep(LOOK)
 

@@ -226,6 +226,8 @@ class ProfileKeys(_Table, frozen=True, kw_only=True):
     """Keys by tmux's names."""
 
     interrupt: tuple[str, ...] = ("Escape",)
+    again: str = ""
+    """What its screen shows once it wants the key of `interrupt` once more. Empty: it says nothing of it."""
     exit: tuple[str, ...] = ("C-c", "C-c")
     exit_text: str = ""
     """Typed and entered before `exit` is pressed."""
@@ -286,7 +288,7 @@ class ProgramModeRule(_Table, frozen=True, kw_only=True):
     shown: tuple[Pattern, ...] = ()
     """Patterns of a line beside the input, any of which says that the program is in it."""
     without: Shape = ""
-    """Pattern of the arguments with which there is no such mode. Empty: there always is."""
+    """Pattern of the arguments, one a line, with which there is no such mode. Empty: there always is."""
 
 
 class ModeRules(_Table, frozen=True, kw_only=True):
@@ -357,7 +359,7 @@ class Profile(_Table, frozen=True, kw_only=True):
 
     def started_by(self, argv: Sequence[str]) -> Profile:
         """The profile with the modes that the program has when it is started by this command line."""
-        line = " ".join(argv[1:])
+        line = "\n".join(word.replace("\n", " ") for word in argv[1:])  # a prompt is one word, whatever it says
         held = [each for each in self.modes.each if each.without and compile_linear(each.without).search(line)]
         if not held:
             return self

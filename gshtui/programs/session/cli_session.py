@@ -331,7 +331,8 @@ class CliSession:
         """Interrupt it, by its own protocol or with its own keys. Raises `SessionError` (terminal)."""
         if self._link is not None and await self._link.connected() and await self._link.interrupt():
             return
-        await self.writer.press(self._profile.keys.interrupt)
+        keys = self._profile.keys
+        await self.writer.press(keys.interrupt, again=keys.again)
 
     async def exit(self, *, timeout: float = 10.0) -> bool:
         """Ask it to end by its own keys; whether it did. Raises `SessionError` (terminal)."""
