@@ -3,12 +3,14 @@
 import time
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
+from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.agent_events import TurnFinished
+from gshtui.bus.events.agent_events import AgentStatusChanged, TurnFinished
 from gshtui.fleet.lifecycle import follower
 from gshtui.programs.status.status import KnownStatus
 from gshtui.programs.transcripts.transcript_readers import TurnText
@@ -34,8 +36,18 @@ class OneProgram:
     async def conversation(self, *_: object) -> str:
         return "c"
 
+    async def whole_question(self, _server: object, _row: object, question: OpenQuestion) -> OpenQuestion:
+        return question
+
     async def last_turn(self, _: object) -> TurnText:
         return self.turn
+
+
+def following(bus: Bus, data: Path, programs: Any) -> follower.AgentFollower:
+    rows = SimpleNamespace(get=lambda _: ROW, all=list)
+    terminals, options = SimpleNamespace(server=lambda _: None), SimpleNamespace(data=data)
+    context: Any = SimpleNamespace(bus=bus, rows=rows, terminals=terminals, options=options, store=None)
+    return follower.AgentFollower(context, programs, lambda: None)
 
 
 @pytest.mark.parametrize(
@@ -55,15 +67,25 @@ async def test_a_program_that_only_looked_idle_is_still_in_its_turn(
     monkeypatch.setattr(follower, "_WRITTEN_EVERY", 0.0)
     bus = Bus()
     heard = EventLog(bus)
-    rows = SimpleNamespace(get=lambda _: ROW, all=list)
-    terminals = SimpleNamespace(server=lambda _: None)
-    options = SimpleNamespace(data=tmp_path)
-    context: Any = SimpleNamespace(bus=bus, rows=rows, terminals=terminals, options=options, store=None)
-    programs: Any = OneProgram(over=over)
-    follows = follower.AgentFollower(context, programs, lambda: None)
+    follows = following(bus, tmp_path, OneProgram(over=over))
     known: Any = SimpleNamespace(answer="", known=KnownStatus(status, "screen", time.time()))
     follows._statuses[KEY] = known
     await follows._answer(KEY, ROW, 5.0)
     await bus.drained()
     assert [event.text for event in heard.of(TurnFinished)] == (["I make the file."] if told else [])
     assert follows._worked == ({} if told else {"a": 5.0}), "its end will be seen"
+
+
+async def test_a_question_that_looks_like_the_last_one_is_shown_as_it_is(tmp_path: Path) -> None:
+    """What is known of the last one, the whole of which its transcript had, is nothing about this."""
+    bus = Bus()
+    heard = EventLog(bus)
+    shown = OpenQuestion("q", "Run it?", "rm -rf ./bu…", (QuestionChoice("1", "Yes"),))
+    follows = following(bus, tmp_path, OneProgram(over=False))
+    follows._statuses[KEY] = cast("Any", SimpleNamespace(version="", profile=None, known=None, takes_code=True))
+    follows._whole["a", "q"] = replace(shown, detail="rm -rf ./build")
+    for question, status in ((shown, "waiting"), (None, "tool"), (shown, "waiting")):
+        follows._said(KEY, ROW, KnownStatus(status, "screen", time.time(), question=question))
+    await bus.drained()
+    said = [event.question and event.question.detail for event in heard.of(AgentStatusChanged)]
+    assert said == ["rm -rf ./build", None, "rm -rf ./bu…"]
