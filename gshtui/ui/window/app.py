@@ -99,6 +99,8 @@ class Workbench(ThemedApp[int], AppBase):
         self.parts = [make(self) for make in FEATURES]
         """The features."""
         self._attention = Attention(self)
+        self._theme_problem = ""
+        """What the person was told last of their theme's file."""
         watchers = (watcher for part in self.parts for watcher in part.watchers())
         self._watchers: tuple[EventConsumer, ...] = (Notices(self), self._attention, *watchers)
         self._runner: CommandRunner | None = None
@@ -565,7 +567,9 @@ class Workbench(ThemedApp[int], AppBase):
     def _renew_theme(self) -> None:
         """Show the theme of a file that the person has changed meanwhile."""
         if (before := self.own_theme(self.theme)) is not None:
-            if problem := self.theme_problem(self.theme):
+            problem, told = self.theme_problem(self.theme), self._theme_problem
+            self._theme_problem = problem
+            if problem and problem != told:
                 self.notify(problem, severity="warning", markup=False)
             if self.own_theme(self.theme) != before:
                 self.refresh_css(animate=False)
