@@ -61,7 +61,7 @@ def test_a_setting_that_is_written(umask: int, home: Home, tmp_path: Path) -> No
 def test_the_window_with_its_draft_log_and_frames_and_doctor_is_content(umask: int, home: Home, tmp_path: Path) -> None:
     window = PtyChild([sys.executable, "-m", "gshtui"], tmp_path, columns=120, rows=36)
     window.go()
-    window.read_until(lambda: b"main" in window.output and b"idle" in window.output)
+    window.read_until(lambda: b"$0.00" in window.output)
     state = home.path / ".local" / "state" / "gsh"
     window.write(b"hello\r")
     window.read_until(lambda: any(state.glob("logs/*.jsonl")))
