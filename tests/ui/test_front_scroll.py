@@ -209,7 +209,7 @@ async def test_f6_reaches_the_conversation_both_ways() -> None:
     async with app.run_test(size=(200, 50)) as pilot:
         transcript = await talked(app, pilot)
         bench = app.bench
-        around = [bench.input, transcript, *(bench.panes[name] for name in ("agents", "shell", "context", "timeline"))]
+        around = [bench.input, transcript, *(bench.panes[name] for name in ("shell", "context", "timeline"))]
         for place in (*around[1:], bench.input):
             await press(app, pilot, "f6")
             assert app.focused is not None and place in app.focused.ancestors_with_self
