@@ -568,7 +568,7 @@ class Ui(SettingsTable):
     )
     status_line: str = Field(
         default="",
-        description="Command whose first line of output is shown above the keys. It reads the window's state as JSON,"
+        description="Command whose first line of output is shown below the keys. It reads the window's state as JSON,"
         " and runs in the sandbox.",
     )
     outside: list[Literal["title", "tmux"]] = Field(

@@ -465,6 +465,9 @@ async def test_the_models_say_what_they_take_and_are_first_in_and_a_key_changes_
         assert other.endswith("low–high 300"), "what is alone is not compared"
         harder = [msgspec.structs.replace(known[0], effort="low"), *known[1:]]
         hub.answers["model list"] = Answer(ModelList(harder, []))
+        await pilot.press("down", "alt+t", "up")
+        await settled(pilot)
+        assert ChangeEffort(level="next") not in hub.ran, "another one is marked"
         await pilot.press("alt+t")
         await settled(pilot)
         assert " low largest" in rows()[0] and ChangeEffort(level="next") in hub.ran

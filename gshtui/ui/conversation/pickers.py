@@ -33,8 +33,13 @@ class ModelsScreen(Picker):
             headings=_HEADINGS,
         )
         self._harder = harder
+        self._in_use = {choice.id for choice in _choices(models) if choice.current}
 
     async def action_effort(self) -> None:
+        marked = self.choices.highlighted_option
+        if marked is None or marked.id not in self._in_use:
+            self.notify("The effort is that of the model in use: select this one first.", markup=False)
+            return
         self.replace(_choices(await self._harder()), _HEADINGS)
         self.fill()
 
