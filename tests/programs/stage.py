@@ -302,7 +302,6 @@ class Stage:
     async def person(self, *keys: str, text: str = "") -> None:
         """Press keys in its terminal as a person does who sits there; or type a line, see it, and enter it."""
         self._calls = False  # a person may have ended it by that
-        await self.server.note_person(self.row.tmux_session)
         for key in keys:
             await self.server.send_keys(self.row.pane, key)
         if text:

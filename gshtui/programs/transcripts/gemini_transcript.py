@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,7 @@ def cleared_into(cwd: str, started: str, since: float, environ: Mapping[str, str
     return ""
 
 
-def _logged(folder: Path) -> list[Mapping[str, Any]]:
+def _logged(folder: Path) -> Sequence[Mapping[str, Any]]:
     """What was entered in a project, in order."""
     try:
         return objects(read_json(folder / "logs.json"))
