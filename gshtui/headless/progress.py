@@ -116,8 +116,8 @@ class Progress:
         with contextlib.suppress(OSError):
             columns = os.get_terminal_size(STDERR).columns
             line = cells.head(f"{frame} {plain(self.words)} · {seconds:.0f} s", columns - 1)
+            self._drawn = True  # first: an interrupt may come as soon as it is
             _write(streams.own("\r", plain(line), "\x1b[K"))
-            self._drawn = True
 
 
 @asynccontextmanager

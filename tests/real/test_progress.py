@@ -1,6 +1,7 @@
 """A command that takes its time says so: on a terminal by a line that moves, elsewhere once. An interrupt says more."""
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.headless import progress
+from gshtui.headless.progress import Progress
 from tests.kit.pty_child import PtyChild
 from tests.kit.tmux import named_servers
 from tests.kit.warm_program import run_gsh
@@ -65,3 +68,21 @@ def test_without_a_terminal_it_is_said_once_on_stderr(project: Path) -> None:
     assert ran.code == 124
     assert ran.err.count("Waiting for fix (0001)") == 1
     assert "\x1b" not in ran.err
+
+
+def test_an_interrupt_just_as_the_line_is_drawn_takes_it_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = list[bytes]()
+
+    def write(text: bytes) -> None:
+        written.append(text)
+        if len(written) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(progress, "_write", write)
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((80, 24)))
+    line = Progress("Waiting for fix", began=0.0)
+    monkeypatch.setattr(line, "_moves", True)
+    with pytest.raises(KeyboardInterrupt):
+        line.show()
+    line.interrupted()
+    assert written[-1] == b"\r\x1b[K"
