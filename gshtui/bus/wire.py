@@ -88,7 +88,7 @@ def encode(event: Event) -> bytes:
     try:
         return _encoder.encode(plain) + b"\n"
     except UnicodeEncodeError:
-        return _encoder.encode(map_texts(plain, _encodable, names=True)) + b"\n"
+        return _encoder.encode(map_texts(plain, _encodable)) + b"\n"
 
 
 def decode(line: bytes) -> Event:

@@ -225,7 +225,7 @@ class ServedCommands:
         try:
             outcome = await self._run(principal(client), name, arguments, output)
         except CommandError as error:
-            return str(error), None, True
+            return self._redacted(str(error)), None, True
         text = self._redacted(outcome.plain or outcome.text or "(no output)")
         limit = self._hub.settings.context.max_tool_output_bytes
         if is_too_long(text, limit):
@@ -233,7 +233,7 @@ class ServedCommands:
         return text, None if outcome.is_error else self._structured(outcome, text, limit), outcome.is_error
 
     def _structured(self, outcome: Outcome, text: str, limit: int) -> dict[str, Any]:
-        data = json.dumps(map_texts(outcome.data, self._redacted), ensure_ascii=False, default=str)
+        data = written(outcome.data, self._redacted)
         if is_too_long(data, limit):
             return {"text": text}
         return {"result": json.loads(data)}
@@ -274,6 +274,12 @@ class ServedCommands:
     def _redacted(self, text: str) -> str:
         telemetry = self._hub.telemetry
         return text if telemetry is None else telemetry.redactor.redact_certain(text)
+
+
+def written(value: object, change: Callable[[str], str]) -> str:
+    """The value as JSON, each text in it changed. What JSON has no type for is text, too."""
+    plain = msgspec.to_builtins(value, enc_hook=str, str_keys=True, builtin_types=(bytes, bytearray))
+    return json.dumps(map_texts(json.loads(json.dumps(plain, default=str)), change), ensure_ascii=False)
 
 
 def principal(client: str) -> Caller:

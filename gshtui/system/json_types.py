@@ -40,13 +40,12 @@ def string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def map_texts(value: object, change: Callable[[str], str], *, names: bool = False) -> Any:
-    """JSON data with every text in it changed; `names`: those of fields, too."""
+def map_texts(value: object, change: Callable[[str], str]) -> Any:
+    """JSON data with every text in it changed, names of fields included."""
     if isinstance(value, str):
         return change(value)
     if is_object(value):
-        items = value.items()
-        return {change(str(name)) if names else name: map_texts(one, change, names=names) for name, one in items}
+        return {change(str(name)): map_texts(one, change) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [map_texts(one, change, names=names) for one in cast("list[object]", value)]
+        return [map_texts(one, change) for one in cast("list[object]", value)]
     return value

@@ -22,11 +22,7 @@ def parse_foreign_json(data: str | bytes) -> Any:
     """The value. Raises `ValueError` alone."""
     try:
         value = json.loads(data, parse_int=_whole, parse_float=_finite, parse_constant=lambda _: None)
-        return (
-            map_texts(value, _encodable, names=True)
-            if isinstance(data, str) or b"\\ud" in data or b"\\uD" in data
-            else value
-        )
+        return map_texts(value, _encodable) if isinstance(data, str) or b"\\ud" in data or b"\\uD" in data else value
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 

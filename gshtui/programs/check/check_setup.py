@@ -121,7 +121,7 @@ def read_setup(name: str) -> CheckSetup | None:
 
 
 def _filled(value: object, places: Mapping[str, str]) -> Any:
-    return map_texts(value, lambda text: _PLACE.sub(lambda found: places[found[1]], text), names=True)
+    return map_texts(value, lambda text: _PLACE.sub(lambda found: places[found[1]], text))
 
 
 def _written(content: Mapping[str, Any], suffix: str) -> str:

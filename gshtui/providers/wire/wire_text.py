@@ -29,7 +29,7 @@ def text(value: str) -> str:
 
 def data(value: Any) -> Any:
     """JSON data with every text in it, keys included, cleaned."""
-    return map_texts(value, text, names=True)
+    return map_texts(value, text)
 
 
 class Joiner:
