@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
@@ -99,14 +100,34 @@ async def test_it_is_a_consumer_and_says_what_will_appear() -> None:
         assert app.asked == []
 
 
+@pytest.mark.parametrize("provider", ["anthropic", "offline"])
+async def test_a_new_conversation_says_what_this_is_and_one_next_step(provider: str) -> None:
+    app = Host()
+    async with app.run_test(size=(80, 12)) as pilot:
+        await app.opened(pilot)
+        app.pane.consume([ModelChanged(agent="main", provider=provider, model="m")])
+        app.pane.suggest("Start in a project: cd PROJECT")
+        rows = [row.strip() for row in screen_rows(app.pane.transcript) if row.strip()]
+        connect = ["No model connected: alt+i connects one."] if provider == "offline" else []
+        assert rows == [
+            "gsh-tui: one window for your shell and all your AI agents",
+            *connect,
+            "Start in a project: cd PROJECT",
+        ]
+        who: dict[str, Any] = {"agent": "main", "session": "s"}
+        app.pane.consume([TurnStarted(turn="t", prompt="p", text="hello", **who)])
+        await wait_until_drawn(pilot, app.pane.transcript)
+        assert [row for row in screen_rows(app.pane.transcript) if row] == ["▌❯ hello"]
+
+
 async def test_without_a_model_it_says_in_a_few_rows_what_to_do() -> None:
     app = Host()
     async with app.run_test(size=(80, 12)) as pilot:
         await app.opened(pilot)
         app.pane.consume([ModelChanged(agent="main", provider="offline", model="offline")])
         rows = [row.strip() for row in screen_rows(app.pane.transcript) if row.strip()]
-        assert "No model connected" in rows[0] and "alt+i" in rows[0]
-        assert len(rows) == 2
+        assert "No model connected" in rows[1] and "alt+i" in rows[1]
+        assert len(rows) == 3
         app.pane.consume([ModelChanged(agent="0001", provider="offline", model="offline")])
         app.pane.consume([ModelChanged(agent="main", provider="anthropic", model="m")])
         assert "Ask a question" in " ".join(screen_rows(app.pane.transcript))

@@ -43,11 +43,10 @@ LoadRan = Callable[[str, float, float], Awaitable[Sequence[Ran]]]
 
 PAGE = 200
 """Messages loaded at a time."""
+_PROGRAM = "gsh-tui: one window for your shell and all your AI agents"
 _EMPTY = "Ask a question or describe a task: {prompt.submit} sends it."
-_OFFLINE = (
-    "No model connected: {app.setup} connects one.\n"
-    "Without one, run make test, read README.md and find TODO work at once."
-)
+_OFFLINE = "No model connected: {app.setup} connects one."
+_WITHOUT = "Without one: run make test, read README.md, find TODO"
 
 
 class ConversationPane(Vertical):
@@ -115,6 +114,9 @@ class ConversationPane(Vertical):
     def compose(self) -> ComposeResult:
         yield SearchedTranscript(self.transcript)
 
+    def on_mount(self) -> None:
+        self._show_hint()
+
     @property
     def session(self) -> str:
         """The conversation shown; empty: none yet."""
@@ -163,7 +165,7 @@ class ConversationPane(Vertical):
                 self._held = [] if (self._elsewhere or event.joined) and self._loading else None
 
     def suggest(self, step: str) -> None:
-        """Say this below what an empty conversation is for: the next step in this folder."""
+        """Say this in an empty conversation: the next step in this folder."""
         self._step = step
         self._show_hint()
 
@@ -240,8 +242,14 @@ class ConversationPane(Vertical):
     def _show_hint(self) -> None:
         """Say what an empty conversation is for, or that one is being loaded."""
         loading = self._awaited if self._coming < 0 else f"Loading {self._coming:,} messages…"
-        step = f"\n\n{self._step}" if self._step and self._hint != _OFFLINE else ""
-        self.transcript.show_empty(loading if self._coming else f"{self._hint}{step}")
+        if self._coming:
+            self.transcript.show_empty(loading)
+        elif self._hint == _OFFLINE:
+            self.transcript.show_empty(f"{_OFFLINE}\n{self._step or _WITHOUT}", _PROGRAM)
+        elif self._hint == _EMPTY:
+            self.transcript.show_empty(self._step or _EMPTY, _PROGRAM)
+        else:
+            self.transcript.show_empty(self._hint)
 
     def _release(self) -> None:
         """Take the events that had to wait for the messages before them."""

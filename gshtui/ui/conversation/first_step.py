@@ -17,22 +17,22 @@ _NOTHING = frozenset({".git", ".DS_Store"})
 
 
 def first_step(cwd: Path, environ: Mapping[str, str]) -> str:
-    """A sentence that says what is special here, and one that says what to do; empty: nothing is special. Blocks."""
+    """What is special here, and in a line of its own what to do; empty: nothing is special. Blocks."""
     home = environ.get("HOME", "")
     if home and os.path.realpath(cwd) == os.path.realpath(home):
-        return "File changes are not shown in your home folder. Start in a project: cd PROJECT, then gsh-tui."
+        return "File changes are not shown in your home folder.\nStart in a project: cd PROJECT, then gsh-tui."
     try:
         with os.scandir(cwd) as listed:
             is_empty = all(entry.name in _NOTHING for entry in listed)
     except PermissionError:
-        return "This folder cannot be listed. Start in one that you may read."
+        return "This folder cannot be listed.\nStart in one that you may read."
     except OSError:
         return ""
     if is_empty:
         return "This folder is empty. Say what to build here."
     files = git_info.tracked_files(cwd)
     if files >= LARGE:
-        return f"{files:,} files are tracked here. Name the part you mean with @FOLDER, or start gsh-tui in it."
+        return f"{files:,} files are tracked here.\nName the part you mean with @FOLDER, or start gsh-tui in it."
     if environ.get("SSH_CONNECTION"):
-        return "You are connected by SSH. If the line drops, gsh-tui -c continues here."
+        return "You are connected by SSH.\nIf the line drops, gsh-tui -c continues here."
     return ""

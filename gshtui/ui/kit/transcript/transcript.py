@@ -118,10 +118,10 @@ class Transcript(KeptLines, can_focus=True):
             graphics = TerminalGraphics(self, self._load_picture)
         self._page.show_pictures(graphics, colours=not has_few_colours(app))
 
-    def show_empty(self, text: str) -> None:
-        """Change the text shown while there are no entries."""
-        if text != self._painter.empty:
-            self._painter.empty = text
+    def show_empty(self, text: str, heading: str = "") -> None:
+        """Change the text shown while there are no entries, and what stands above it."""
+        if (text, heading) != (self._painter.empty, self._painter.heading):
+            self._painter.empty, self._painter.heading = text, heading
             self._redraw()
 
     def draw_again(self) -> None:

@@ -51,6 +51,8 @@ class TranscriptPainter:
         self._cursor = cursor
         self._finder = finder
         self.empty = empty
+        self.heading = ""
+        """Stands above the text."""
         self._gutter = Segment(" " * GUTTER)
         self._pointer = Segment("▌ ")
 
@@ -95,8 +97,10 @@ class TranscriptPainter:
         page = self._document.page
         if self._document.sheets or not self.empty:
             return Strip.blank(self.width, page.palette.text)
-        words = with_keys(self._widget, self.empty)
-        lines: list[StyledLine] = wrapped([Segment(words, page.palette.muted)], page.width)
+        runs = [Segment(with_keys(self._widget, self.empty), page.palette.muted)]
+        if self.heading:
+            runs.insert(0, Segment(f"{self.heading}\n\n", page.palette.title))
+        lines: list[StyledLine] = wrapped(runs, page.width)
         at = y - max(0, ((self._viewport.height or self._widget.size.height) - len(lines)) // 2)
         line = lines[at] if 0 <= at < len(lines) else StyledLine(())
         spare = max(0, self.width - line.cells) // 2
