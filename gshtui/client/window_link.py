@@ -110,9 +110,9 @@ class WindowLink:
         """Run a line or a value. Raises `CommandError`, `HubLost`."""
         return await self._ask("run", ask, line=line, asks=ask is not None, front=front)
 
-    async def call(self, parameters: Returns[R]) -> R:
+    async def call(self, parameters: Returns[R], *, front: str = "") -> R:
         """The typed result of a command. Raises as `run`."""
-        return await self._ask("call", parameters=parameters)
+        return await self._ask("call", parameters=parameters, front=front)
 
     async def question(self, parameters: Returns[object], *, front: str = "") -> Question | None:
         """The question to the person before these are run."""

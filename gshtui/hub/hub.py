@@ -270,9 +270,9 @@ class Hub:
             return await self.shell_log.by_hand.run(parsed, invocation)
         return await execution.run_parsed(command, parameters, invocation)
 
-    async def call(self, parameters: Returns[R], caller: Caller | None = None) -> R:
-        """Run the command of these parameters; return its typed result. Raises as `run` does."""
-        return await execution.call(self.registry, parameters, self.invocation(caller or Caller(), None))
+    async def call(self, parameters: Returns[R], caller: Caller | None = None, *, front: str = "") -> R:
+        """Run the command of these parameters; return its typed result. `front`, and what it raises: as for `run`."""
+        return await execution.call(self.registry, parameters, self.invocation(caller or Caller(), front=front))
 
     async def question(self, parameters: Returns[Any], *, front: str = "") -> Question | None:
         """The question to a person before these are run; `None`: there is none. Raises as `run` does."""

@@ -40,6 +40,7 @@ from gshtui.providers.catalog import Catalog, Model
 from gshtui.providers.model_facts import LARGEST, SOURCE, FactsError, FactsUpdate, forget_facts, keep_facts
 from gshtui.providers.port import ProviderError
 from gshtui.providers.selection import OFFLINE, Usable, choose_model, usable
+from gshtui.settings.known_providers import label_of
 from gshtui.system.network.downloads import DownloadError, download
 from gshtui.text import markdown_table
 from gshtui.text.sanitise import one_line, plain
@@ -66,6 +67,8 @@ class ModelInUse(msgspec.Struct, frozen=True):
     window: int = 0
     effort: EffortChoice = ""
     """How hard it is told to think; empty: its provider decides."""
+    agent: str = ""
+    """Whose name it is."""
 
 
 class ListedModel(msgspec.Struct, frozen=True):
@@ -88,6 +91,8 @@ class ListedModel(msgspec.Struct, frozen=True):
     in_use: bool = False
     effort: EffortChoice | None = None
     """How hard the one in use thinks; empty: as its provider decides, and in all others; `None`: it takes no effort."""
+    about: str = ""
+    """What sets it apart, in a sentence or two."""
 
     def plain(self) -> dict[str, Any]:
         data: dict[str, Any] = {"model": self.model, "provider": self.provider, "label": self.label}
@@ -97,7 +102,7 @@ class ListedModel(msgspec.Struct, frozen=True):
             data |= {"window": self.window, "max_output": self.max_output}
         if self.origin != "offline":
             data |= {"price_input": self.price_input, "price_output": self.price_output}
-        return data | {"usable": self.usable, "in_use": self.in_use}
+        return data | {"usable": self.usable, "in_use": self.in_use, "about": self.about}
 
 
 class ModelList(msgspec.Struct, frozen=True):
@@ -105,6 +110,8 @@ class ModelList(msgspec.Struct, frozen=True):
 
     models: list[ListedModel]
     problems: list[str]
+    agent: str = ""
+    """The name of the agent whose model is the one in use; empty: not known."""
 
 
 class ShownModel(msgspec.Struct, frozen=True):
@@ -426,22 +433,55 @@ def _listed(catalog: Catalog, able: list[Usable] | None, present: ModelInUse | N
         can = _can(able, model.provider)
         # Hosts have hundreds, which only those want to see who use one.
         if model.provider != "ollama" and (can or provider == model.provider or model.provider not in HOSTS):
-            models.append(_known(model, can, present))
+            models.append(_known(model, can, present, _about(model, catalog)))
     for one in able or []:
         models += [_installed(catalog, one, name, present) for name in one.models]
-    models.append(ListedModel(OFFLINE, OFFLINE, "no model", "offline", usable=True))
+    models.append(ListedModel(OFFLINE, OFFLINE, "no model", "offline", usable=True, about=_WITHOUT))
     models = [model for model in models if provider in ("", model.provider)]
     if not models:
         names = known_names("providers", sorted({model.provider for model in catalog.models}))
         raise UsageError(f"There is no provider “{provider}”.", hint=names)
-    return ModelList(models, list(catalog.problems))
+    return ModelList(models, list(catalog.problems), present.agent if present is not None else "")
 
 
 def _can(able: list[Usable] | None, provider: str) -> bool | None:
     return None if able is None else any(one.api == provider for one in able)
 
 
-def _known(model: Model, can: bool | None, present: ModelInUse | None) -> ListedModel:
+_WITHOUT = "Commands such as run, read and find work without a model."
+
+
+def _about(model: Model, catalog: Catalog) -> str:
+    """What sets it apart, from what is known of it: its price beside that of its provider's default, what it reads,
+    or when its provider ends it.
+    """
+    if model.retired:
+        then = catalog.find(model.replaced_by, model.provider) if model.replaced_by else None
+        return f"Retires on {model.retired}{f', then {then.label}' if then is not None else ''}."
+    kinds = {"text": True, "images": model.images, "PDFs": model.documents, "sound": model.audio}
+    *most, last = [kind for kind, fits in kinds.items() if fits]
+    reads = f"Reads {', '.join(most)} and {last}." if most else "Reads text only."
+    default = next((one for one in catalog.models if one.default and one.provider == model.provider), None)
+    if model.provider == "ollama":
+        return f"Runs on this machine. {reads}"
+    if model is default:
+        return f"{label_of(model.provider)}'s default. {reads}"
+    share = _price_beside(model, default) if default is not None else ""
+    return f"Costs {share} {default.label or default.name}. {reads}" if default is not None and share else reads
+
+
+def _price_beside(model: Model, other: Model) -> str:
+    """How its price compares, for its words and its answers together; empty: not known."""
+    price = (model.price_input or 0) + (model.price_output or 0)
+    beside = (other.price_input or 0) + (other.price_output or 0)
+    if not price or not beside:
+        return ""
+    if price == beside:
+        return "as much as"
+    return f"{price / beside:.2g}×" if price > beside else f"{100 * price / beside:.2g} % of"
+
+
+def _known(model: Model, can: bool | None, present: ModelInUse | None, about: str) -> ListedModel:
     mine = present is not None and (present.provider, present.model) == (model.provider, model.name)
     effort = present.effort if present is not None and mine else ""
     return ListedModel(
@@ -456,6 +496,7 @@ def _known(model: Model, can: bool | None, present: ModelInUse | None) -> Listed
         usable=can,
         in_use=mine,
         effort=effort if model.capabilities.effort else None,
+        about=about,
     )
 
 
@@ -465,7 +506,15 @@ def _installed(catalog: Catalog, one: Usable, name: str, present: ModelInUse | N
     label = entry.label if entry is not None else name
     price = 0.0 if one.api == "ollama" else None
     return ListedModel(
-        one.name, name, label, "installed", price_input=price, price_output=price, usable=True, in_use=mine
+        one.name,
+        name,
+        label,
+        "installed",
+        price_input=price,
+        price_output=price,
+        usable=True,
+        in_use=mine,
+        about=_about(entry, catalog) if entry is not None else "",
     )
 
 

@@ -315,7 +315,9 @@ class FakeHub:
             raise answer
         return answer
 
-    async def call(self, parameters: Returns[Any]) -> Any:
+    async def call(self, parameters: Returns[Any], *, front: str = "") -> Any:
+        if parameters.COMMAND == "model":
+            self.fronts.append((parameters, front))
         if not isinstance(parameters, LOOKING):
             self.ran.append(parameters)
         if self._knows(parameters):

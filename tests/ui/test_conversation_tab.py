@@ -25,6 +25,7 @@ from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.messages import Message, Text, ToolCall
 from gshtui.fleet.core.agent_calls import SendToAgent
 from gshtui.ui.conversation.conversation_tab import ConversationTab
+from gshtui.ui.conversation.pickers import ModelsScreen
 from gshtui.ui.kit.keys.key_bar import KeyBar
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.widget_messages import OpenConversation, OpenTerminal
@@ -224,6 +225,11 @@ async def test_what_is_typed_goes_to_the_agent_and_escape_interrupts_it() -> Non
         assert [(one.agent, one.text) for one in sent if isinstance(one, PromptSubmitted)] == [(FIX, "now tests")]
         app.run_command("model opus")
         await wait_until(pilot, lambda: hub.fronts)
+        await pilot.press("f2")
+        await wait_until(pilot, lambda: len(hub.fronts) > 1)
+        assert [front for _, front in hub.fronts] == [FIX, FIX], "it marks the model of the agent it changes"
+        await wait_until(pilot, lambda: isinstance(app.screen, ModelsScreen))
+        await pilot.press("escape")
         await pilot.press("escape")
         await wait_until(pilot, lambda: hub.intents(InterruptRequested))
         assert [one.agent for one in hub.intents(InterruptRequested) if isinstance(one, InterruptRequested)] == [FIX]
@@ -231,8 +237,8 @@ async def test_what_is_typed_goes_to_the_agent_and_escape_interrupts_it() -> Non
         await wait_until(pilot, lambda: not app.bench.addressee.mail)
         assert app.addressed == "main"
         app.run_command("model haiku")
-        await wait_until(pilot, lambda: len(hub.fronts) > 1)
-        assert [front for _, front in hub.fronts] == [FIX, "main"]
+        await wait_until(pilot, lambda: len(hub.fronts) > 2)
+        assert [front for _, front in hub.fronts] == [FIX, FIX, "main"]
 
 
 async def test_an_agent_that_does_not_listen_gets_it_as_mail() -> None:

@@ -447,10 +447,10 @@ async def test_a_model_is_picked_by_key_and_by_line() -> None:
 async def test_the_models_say_what_they_take_and_are_first_in_and_a_key_changes_the_effort() -> None:
     known = [
         ListedModel("anthropic", "large", "Large", window=200, price_input=3, price_output=15, in_use=True, effort=""),
-        ListedModel("anthropic", "small", "Small", window=100, price_input=1, price_output=5),
+        ListedModel("anthropic", "small", "Small", window=100, price_input=1, price_output=5, about="Half of Large."),
         ListedModel("openai", "other", "Other", window=300, price_input=1, price_output=2, effort=""),
     ]
-    app = Window(answers={"model list": Answer(ModelList(known, []))})
+    app = Window(answers={"model list": Answer(ModelList(known, [], "main"))})
 
     def rows() -> list[str]:
         assert isinstance(app.screen, ModelsScreen)
@@ -463,6 +463,13 @@ async def test_the_models_say_what_they_take_and_are_first_in_and_a_key_changes_
         large, small, other = rows()
         assert large.endswith("$3 / $15 default largest window 200") and small.endswith("$1 / $5 cheapest 100")
         assert other.endswith("low–high 300"), "what is alone is not compared"
+        said = app.screen.query_one("#about", Static)
+        assert str(app.screen.query_one(".dialog-title", Static).render()) == "Model for main"
+        assert not str(said.render())
+        await pilot.press("down")
+        await settled(pilot)
+        assert str(said.render()) == "Half of Large."
+        await pilot.press("up")
         harder = [msgspec.structs.replace(known[0], effort="low"), *known[1:]]
         hub.answers["model list"] = Answer(ModelList(harder, []))
         await pilot.press("down", "alt+t", "up")

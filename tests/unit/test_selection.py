@@ -290,6 +290,12 @@ async def test_the_model_command_shows_lists_and_switches(tmp_path: Path) -> Non
     assert rows["claude-sonnet-5-5"]["in_use"] and rows["claude-sonnet-5-5"]["usable"]
     assert rows["gpt-6.1-sol"]["usable"] is False and "no key" in listed.text
     assert "claude-sonnet-4" not in rows
+    about = {name: row["about"] for name, row in rows.items()}
+    assert about["claude-sonnet-5-5"] == "Anthropic's default. Reads text, images and PDFs."
+    assert about["claude-opus-5-5"] == "Costs 2× Claude Sonnet 5.5. Reads text, images and PDFs."
+    assert about["claude-haiku-5-5"] == "Costs 5 % of Claude Sonnet 5.5. Reads text, images and PDFs."
+    assert about["gpt-5"] == ("Retires on 2026-12-11, then GPT-6.1 Terra.")
+    assert all(said and len(said) <= 72 for said in about.values()), "one row at 80 columns"
     outcome = await command.handler(here(tmp_path), ChangeModel(name="opus"))
     assert switched == [("main", "anthropic", "claude-opus-5-5", None)] and "Claude Opus 5.5" in outcome.text
     assert outcome.view == ToastView(outcome.text), "the conversation says it by itself"

@@ -103,7 +103,8 @@ class AgentStates:
             return None
         from gshtui.providers.model_command import ModelInUse  # a short call asks for no model
 
-        return ModelInUse(state.row.provider, state.row.model, state.label, state.row.window, state.effort)
+        row = state.row
+        return ModelInUse(row.provider, row.model, state.label, row.window, state.effort, row.name)
 
     def servers(self, server: str) -> list[tuple[str, str]]:
         """The agents that have an MCP server in processes of their own, by name, with its state there."""

@@ -82,9 +82,9 @@ class WindowHub:
         """As `Hub.run`."""
         return await self._hub.run(line, ask=ask, front=front)
 
-    async def call(self, parameters: Returns[R]) -> R:
+    async def call(self, parameters: Returns[R], *, front: str = "") -> R:
         """As `Hub.call`."""
-        return await self._hub.call(parameters)
+        return await self._hub.call(parameters, front=front)
 
     async def question(self, parameters: Returns[object], *, front: str = "") -> Question | None:
         """As `Hub.question`."""

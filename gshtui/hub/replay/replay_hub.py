@@ -81,9 +81,9 @@ class ReplayHub(WindowHub):
         self._reads(value)
         return await self._hub.run(value, ask=ask, front=front)
 
-    async def call(self, parameters: Returns[R]) -> R:
+    async def call(self, parameters: Returns[R], *, front: str = "") -> R:
         self._reads(parameters)
-        return await self._hub.call(parameters)
+        return await self._hub.call(parameters, front=front)
 
     async def question(self, parameters: Returns[object], *, front: str = "") -> Question | None:
         self._reads(parameters)

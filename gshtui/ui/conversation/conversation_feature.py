@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gshtui.agents.agent_snapshot import AgentSnapshot
     from gshtui.bus.agent_data import AgentRow
     from gshtui.bus.events.agent_events import PromptSubmitted
-    from gshtui.providers.model_command import ListedModel
+    from gshtui.providers.model_command import ListedModel, ModelList
     from gshtui.store.tables.session_table import SessionInfo
     from gshtui.ui.conversation.conversation_tab import ConversationTab
     from gshtui.ui.kit.hub_port import Stored
@@ -115,19 +115,18 @@ class ConversationFeature(Feature):
         work = picks.get(key, self._pick_session)()
         self.window.bring(work, group="pick", exclusive=True)
 
-    async def models(self) -> list[ListedModel]:
-        """The models to choose from; empty if unavailable."""
-        from gshtui.providers.model_command import ListModels
+    async def models(self) -> ModelList:
+        """The models to choose from, as the agent that prompts go to uses them; empty if unavailable."""
+        from gshtui.providers.model_command import ListModels, ModelList
 
-        found = await self.window.result_of(ListModels())
-        return found.models if found is not None else []
+        return await self.window.result_of(ListModels()) or ModelList([], [])
 
     async def _pick_model(self) -> None:
         from gshtui.providers.model_command import ChangeEffort
         from gshtui.ui.conversation.pickers import ModelsScreen
 
         models = await self.models()
-        without_key = {f"{one.provider}/{one.model}" for one in models if one.usable is False}
+        without_key = {f"{one.provider}/{one.model}" for one in models.models if one.usable is False}
 
         def chosen(name: str | None) -> None:
             if name in without_key:
@@ -139,9 +138,9 @@ class ConversationFeature(Feature):
             done = await self.window.bridge.run(ChangeEffort(level="next"))
             if done.is_error:
                 self.window.notify(done.text, severity="warning", markup=False)
-            return await self.models()
+            return (await self.models()).models
 
-        self.window.push_screen(ModelsScreen(models, harder), chosen)
+        self.window.push_screen(ModelsScreen(models.models, models.agent, harder), chosen)
 
     def choose_model(self, chosen: str) -> None:
         """Use `provider/model` from the next request."""

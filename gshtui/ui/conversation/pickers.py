@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
+from gshtui.text.sanitise import one_line
 from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
@@ -19,14 +20,17 @@ class ModelsScreen(Picker):
     """Choose a model; the answer is `provider/model`.
 
     Args:
+        whose: the name of the agent that uses what is chosen; empty: not known.
         harder: changes how hard the one in use thinks; gives the models as they are then.
     """
 
     BINDINGS = [bind("model.effort", "effort")]
 
-    def __init__(self, models: Sequence[ListedModel], harder: Callable[[], Awaitable[Sequence[ListedModel]]]) -> None:
+    def __init__(
+        self, models: Sequence[ListedModel], whose: str, harder: Callable[[], Awaitable[Sequence[ListedModel]]]
+    ) -> None:
         super().__init__(
-            "Models",
+            f"Model for {one_line(whose, 40)}" if whose else "Models",
             _choices(models),
             empty="No models available. Set a key (`gsh-tui doctor` lists them) or start Ollama.",
             hint="{list.choose} to use it, or paste its key · {model.effort} for effort · {list.close} to close",
@@ -55,8 +59,6 @@ def _choices(models: Sequence[ListedModel]) -> list[PickerChoice]:
 
 def model_choice(model: ListedModel, among: Sequence[ListedModel] = ()) -> PickerChoice:
     """A model as an entry; what it is first in `among` the models of its provider is said."""
-    from gshtui.text.sanitise import one_line
-
     price_in, price_out = model.price_input, model.price_output
     rivals = [one for one in among if one.provider == model.provider and one is not model]
     notes = {
@@ -75,6 +77,7 @@ def model_choice(model: ListedModel, among: Sequence[ListedModel] = ()) -> Picke
     return PickerChoice(
         f"{model.provider}/{model.model}",
         one_line(model.label or model.model, 60),
+        one_line(model.about, 160),
         current=model.in_use,
         columns=tuple(one_line(part, 60) for part in parts),
     )
@@ -94,15 +97,12 @@ class PromptsScreen(Picker):
 
 def prompt_choice(prompt: EarlierPrompt, now: float) -> PickerChoice:
     """A prompt as an entry."""
-    from gshtui.text.sanitise import one_line
-
     return PickerChoice(str(prompt.number), one_line(prompt.text, 80), figures.age(max(0.0, now - prompt.at)))
 
 
 def session_choice(session: SessionInfo, now: float) -> PickerChoice:
     """A conversation as an entry."""
     from gshtui.providers.catalog import label_of
-    from gshtui.text.sanitise import one_line
 
     parts = [
         figures.age(max(0.0, now - session.updated)),

@@ -264,7 +264,7 @@ class Bridge:
 
     async def call(self, parameters: Returns[R]) -> R:
         """Run a command by its parameters; gives its typed result. Raises as `run`."""
-        return await (await self._running()).call(parameters)
+        return await (await self._running()).call(parameters, front=self.front())
 
     async def question(self, parameters: Returns[object]) -> Question | None:
         """The question to ask the person before running these; `None`: none. Raises as `run`."""

@@ -604,7 +604,7 @@ class Workbench(ThemedApp[int], AppBase):
     async def model_choices(self) -> list[PickerChoice]:
         from gshtui.ui.conversation.pickers import model_choice
 
-        return [model_choice(model) for model in await self.part(ConversationFeature).models()]
+        return [model_choice(model) for model in (await self.part(ConversationFeature).models()).models]
 
 
 def run(

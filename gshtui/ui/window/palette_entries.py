@@ -175,7 +175,7 @@ async def listed_entries(window: PaletteHost) -> list[PaletteEntry]:
             run = partial(_open_agent, window, row)
             label = f"Open {one_line(row.name, 60)}"
             found.append(PaletteEntry(f"agent:{row.id}", label, detail, run, words="terminal conversation"))
-    for model in await conversation.models():
+    for model in (await conversation.models()).models:
         choice = pickers.model_choice(model)
         run = partial(conversation.choose_model, choice.id)
         found.append(PaletteEntry(f"model:{choice.id}", f"Model: {choice.name}", choice.detail, run))

@@ -33,7 +33,8 @@ F = TypeVar("F")
 class PickerChoice(msgspec.Struct, frozen=True):
     """One entry. All texts are shown as they are, never as markup.
 
-    `columns` stand one below the other in all entries, as far as there is room, in place of `detail`.
+    `columns` stand one below the other in all entries, as far as there is room, in place of `detail`, which is then
+    below the list for the entry that is highlighted.
     """
 
     id: str
@@ -72,7 +73,9 @@ class Picker(FilteredList[str | None]):
         preview: Callable[[str], None] | None = None,
         look: str = "",
     ) -> None:
-        super().__init__(title=title, prompt="Type to filter", hint=hint, look="-preview" if preview else look)
+        about = any(choice.columns and choice.detail for choice in choices)
+        look = "-preview" if preview else look
+        super().__init__(title=title, prompt="Type to filter", hint=hint, look=look, about=about)
         self._choices = list(choices)
         self._also: Container[str] = ()
         self._empty = empty
@@ -138,6 +141,10 @@ class Picker(FilteredList[str | None]):
     def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
         id = self.chosen
+        if self._about:
+            said = next((choice.detail for choice in self._choices if choice.id == id), "")
+            self.query_one("#about", Static).update(said)
+            self.call_after_refresh(self.fit_list)
         if self._preview is not None and id is not None and id == event.option_id != self._tried:
             self._tried = id
             self._preview(id)

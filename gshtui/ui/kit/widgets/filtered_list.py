@@ -36,16 +36,20 @@ class FilteredList(ModalScreen[_R]):
         hint: below the list, with keys by their ids in braces.
         words: what is in the input at first.
         look: classes of the dialog, see `styles/screens.tcss`.
+        about: whether something is said below the list of the row that is highlighted.
     """
 
     BINDINGS = [bind("list.choose", "choose"), bind("list.close", "dismiss(None)")]
 
-    def __init__(self, *, title: str = "", prompt: str, hint: str = "", words: str = "", look: str = "") -> None:
+    def __init__(
+        self, *, title: str = "", prompt: str, hint: str = "", words: str = "", look: str = "", about: bool = False
+    ) -> None:
         super().__init__()
         self._title = title
         self._prompt = prompt
         self._hint = hint
         self._look = look
+        self._about = about
         self._filled = 0
         self.words = words
         """What is typed."""
@@ -56,6 +60,8 @@ class FilteredList(ModalScreen[_R]):
                 yield Static(Content(self._title), classes="dialog-title")
             yield LineField(self.words, placeholder=self._prompt, id="filter")
             yield OptionList(id="choices", markup=False, compact=True)
+            if self._about:
+                yield Static(id="about", classes="dialog-about", markup=False)
             yield Static(Content(with_keys(self, self._hint)), classes="dialog-hint", markup=False)
 
     def on_mount(self) -> None:
@@ -104,9 +110,9 @@ class FilteredList(ModalScreen[_R]):
 
     def on_resize(self) -> None:
         if not self._look:
-            self.call_after_refresh(self._fit)
+            self.call_after_refresh(self.fit_list)
 
-    def _fit(self) -> None:
+    def fit_list(self) -> None:
         """Give the list all rows that the dialog may have and nothing else needs: Textual counts what overflows."""
         others = [child for child in self.query_one(".dialog").children if child is not self.choices]
         taken = sum(child.outer_size.height + child.styles.margin.height for child in others)
