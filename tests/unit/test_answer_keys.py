@@ -1,11 +1,13 @@
 """Answers out of keys: the rules one by one, and ten thousand people who type while questions come and go."""
 
 import random
+from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
+from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptSubmitted
@@ -28,6 +30,8 @@ from gshtui.guard.approval.answer_keys import (
     choices,
     line_of,
     list_of,
+    numbered,
+    numbered_choices,
     offers,
 )
 from gshtui.headless.agents.agent_pane.agent_pane import AgentPane
@@ -65,16 +69,27 @@ def test_the_words_and_keys_are_the_same_everywhere_and_always_needs_a_pattern()
         "5 deny with reason"
     )
     assert list_of(offers(asks(""))) == (
-        "  1 allow once\n  2 allow this exact call for this session\n  4 deny\n  5 deny with reason"
+        "  1 allow once\n  2 allow this exact call for this session\n  3 no rule\n  4 deny\n  5 deny with reason"
     )
     assert list_of(ANSWERS, 24).split("\n")[1:3] == ["  2 this session", "  3 always…"]
-    assert line_of(offers(asks("")), 30) == "1 yes  2 session  4 no  5 why"
-    assert line_of(offers(asks("")), 5) == "1  2  4  5"
+    assert line_of(offers(asks("")), 34) == "1 yes  2 session  3 –  4 no  5 why"
+    assert line_of(offers(asks("")), 5) == "1  2  3 –  4  5"
     assert choice_of("3", offers(asks(""))) is None and choice_of("3", offers(asks("x"))) == "always"
     assert shown(pattern="").press("always", 5.0) == Swallowed(NOT_OFFERED)
     once = offers(asks("", repeatable=False))  # as a budget's question: nothing of it could be remembered
-    assert list_of(once) == "  1 allow once\n  4 deny\n  5 deny with reason"
+    assert list_of(once) == "  1 allow once\n  2 once only\n  3 no rule\n  4 deny\n  5 deny with reason"
     assert choice_of("2", once) is None
+
+
+def test_no_face_lists_numbers_with_a_gap() -> None:
+    for repeatable, rule in product((True, False), ("", "x")):
+        own = offers(asks(rule, repeatable=repeatable))
+        assert [offer.key for offer in numbered(own)] == list("12345")
+        told = tuple(QuestionChoice(one.key, one.words[0]) for one in own if one.choice in ("once", "session", "deny"))
+        listed = numbered_choices(OpenQuestion("q", "Run it?", choices=told))
+        assert [key for key, _ in listed] == list("1234")
+        assert {key for key, words in listed if words == NOT_OFFERED} == set("1234") - {one.key for one in told}
+    assert [offer.key for offer in offers(asks(""), form=True)] == list("123")
 
 
 def test_an_answer_is_to_what_could_be_read() -> None:

@@ -14,7 +14,7 @@ from gshtui.commands.declaration import CommandError, Invocation, UsageError
 from gshtui.fleet.core import agent_calls as calls
 from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle.fleet import Fleet
-from gshtui.guard.approval.answer_keys import ANSWERS
+from gshtui.guard.approval.answer_keys import ANSWERS, numbered_choices
 from gshtui.text.sanitise import one_line
 
 
@@ -122,6 +122,6 @@ def _chosen(row: AgentRow, asked: OpenQuestion, wanted: str) -> QuestionChoice:
             f"The choices of {row.name} ({row.id}) cannot be read: {one_line(asked.subject, 120)}.",
             hint=f"Answer in its terminal: `agent attach {row.id}`.",
         )
-    offered = " · ".join(f"{one.key} {one.label}" for one in asked.choices)
+    offered = " · ".join(f"{key} {label}" for key, label in numbered_choices(asked))
     why = "fits several of its choices" if found else "is none of its choices"
     raise UsageError(f"{one_line(wanted, 40)!r} {why}.", hint=f"{row.name} ({row.id}) offers: {offered}.")

@@ -15,7 +15,7 @@ from gshtui.fleet.core import agent_tables
 from gshtui.fleet.core.fleet_context import where_it_asks
 from gshtui.fleet.core.ports import RecoveryPlan, RevivedAgent
 from gshtui.fleet.lifecycle.fleet import Fleet
-from gshtui.guard.approval.answer_keys import choice_words
+from gshtui.guard.approval.answer_keys import numbered_choices
 from gshtui.text.markdown_table import bare_columns
 from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.text.verbatim import fenced
@@ -199,7 +199,7 @@ def answered_question(_invocation: Invocation, found: calls.AnsweredQuestion) ->
     row, asked = found.row, found.question
     data: dict[str, Any] = {"agent": row.id, "question": agent_tables.question_json(asked)}
     if found.choice is None:
-        choices = [f"{one.key}  {choice_words(one)}" for one in sorted(asked.choices, key=lambda one: one.key)] or [
+        choices = [f"{key}  {words}" for key, words in numbered_choices(asked)] or [
             f"Answer with `agent attach {row.id}`."
         ]
         change = [fenced(literal(asked.diff).rstrip("\n"))] if asked.diff else []

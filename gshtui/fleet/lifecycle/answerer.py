@@ -17,7 +17,7 @@ from gshtui.fleet.core.fleet_context import FleetContext
 from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle.agent_buses import AgentBuses
 from gshtui.fleet.native.direct_line import direct_line, elsewhere
-from gshtui.guard.approval.answer_keys import offers
+from gshtui.guard.approval.answer_keys import numbered_choices, offers
 from gshtui.guard.approval.open_approvals import OpenApprovals
 from gshtui.guard.approval.question_text import question_lines
 from gshtui.programs.hooks import hook_answers
@@ -195,7 +195,7 @@ class OwnQuestions:
 def _check(choice: str, asked: OpenQuestion) -> None:
     """Raises `FleetError` if the question has no such answer."""
     if choice not in {one.key for one in asked.choices}:
-        offered = ", ".join(f"{one.key} {one.label}" for one in asked.choices) or "none"
+        offered = ", ".join(f"{key} {label}" for key, label in numbered_choices(asked)) or "none"
         raise FleetError("invalid", f"{choice} is not an answer here; these are: {offered}.")
 
 

@@ -53,7 +53,10 @@ ANSWERS: tuple[Offer, ...] = (
 
 VALUES = "values"
 """The answer that shows a form, where a question asks for values."""
-_FILL_IN = Offer("1", VALUES, ("fill in the form", "fill in", "fill in", ""))
+_FORM = (
+    Offer("1", VALUES, ("fill in the form", "fill in", "fill in", "")),
+    *(Offer(key, *msgspec.structs.astuple(one)[1:]) for key, one in zip("23", ANSWERS[3:], strict=True)),
+)
 
 
 def offers(request: ApprovalRequested, *, form: bool = False) -> tuple[Offer, ...]:
@@ -61,21 +64,21 @@ def offers(request: ApprovalRequested, *, form: bool = False) -> tuple[Offer, ..
     `form`: the question asks for values, and this face can show a form.
     """
     if form:
-        return (_FILL_IN, *(offer for offer in ANSWERS if offer.choice in ("deny", "reason")))
+        return _FORM
     absent = {"session": not request.repeatable, "always": not request.rule}
     return tuple(offer for offer in ANSWERS if not absent.get(offer.choice))
 
 
-_ABSENT = {"session": "once only", "always": "no rule"}
+_ABSENT = tuple(Offer(key, "", (why, why, "–", "–")) for key, why in (("2", "once only"), ("3", "no rule")))
 """What is said in the place of an answer that this question does not offer, since numbers stay the same."""
 
 
-def absent(offered: Sequence[Offer]) -> dict[str, str]:
-    """The numbers between the offered answers that stand for none here, each with why."""
-    keys = [offer.key for offer in offered]
+def numbered(offered: Sequence[Offer]) -> list[Offer]:
+    """The offers without a gap: with why, where a number stands for none here."""
     if not any(offer.choice == "once" for offer in offered):
-        return {}
-    return {one.key: _ABSENT[one.choice] for one in ANSWERS if one.choice in _ABSENT and one.key not in keys}
+        return list(offered)
+    keys = {offer.key for offer in offered}
+    return sorted([*offered, *(one for one in _ABSENT if one.key not in keys)], key=lambda one: one.key)
 
 
 OPEN = "open"
@@ -95,10 +98,10 @@ MEANINGS: dict[Meaning, str] = {
 
 
 def program_choices(question: OpenQuestion) -> tuple[Offer, ...]:
-    """What can be answered to a program: its own choices, each under the digit of what it means."""
+    """What can be answered to a program: its own choices, numbered as they stand on its screen."""
     return tuple(
         Offer(one.key, one.key, (choice_words(one), one.label, _cut(one.label, _SHORT), _cut(one.label, _SHORTER)))
-        for one in sorted(question.choices, key=lambda one: one.key)
+        for one in question.choices
     )
 
 
@@ -106,6 +109,13 @@ def choice_words(choice: QuestionChoice) -> str:
     """A program's choice in its own words, and what it means."""
     means = MEANINGS.get(choice.means, "")
     return f"{choice.label} · {means}" if means else choice.label
+
+
+def numbered_choices(question: OpenQuestion) -> list[tuple[str, str]]:
+    """The choices as a face without a form lists them, without a gap: a number of ours that it can't take says so."""
+    words = {one.key: choice_words(one) for one in question.choices}
+    last = max((int(key) for key in words), default=0)
+    return [(str(place), words.get(str(place), NOT_OFFERED)) for place in range(1, last + 1)]
 
 
 def changing(question: OpenQuestion) -> frozenset[str]:
@@ -137,7 +147,7 @@ def worded(offered: Sequence[Offer], width: int) -> list[tuple[Offer, str]]:
 
 
 def line_of(offered: Sequence[Offer], width: int = 200) -> str:
-    return "  ".join(f"{offer.key} {words}".rstrip() for offer, words in worded(offered, width))
+    return "  ".join(f"{offer.key} {words}".rstrip() for offer, words in worded(numbered(offered), width))
 
 
 def rows_of(offered: Sequence[Offer], width: int = 200) -> list[tuple[Offer, str]]:
@@ -148,7 +158,7 @@ def rows_of(offered: Sequence[Offer], width: int = 200) -> list[tuple[Offer, str
 
 def list_of(offered: Sequence[Offer], width: int = 200) -> str:
     """The offers as lines of text, one below the other."""
-    return "\n".join(f"  {offer.key} {words}".rstrip() for offer, words in rows_of(offered, width))
+    return "\n".join(f"  {offer.key} {words}".rstrip() for offer, words in rows_of(numbered(offered), width))
 
 
 def choice_of(key: str, offered: Iterable[Offer]) -> str | None:

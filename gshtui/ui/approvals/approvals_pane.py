@@ -43,6 +43,7 @@ from gshtui.guard.approval.open_approvals import APPROVAL_EVENTS
 from gshtui.guard.approval.question_text import PROGRAM, only_line, question_parts, question_row, question_title
 from gshtui.ui.approvals.approvals_state import (
     ApprovalsState,
+    asked_fields,
     being_answered,
     not_answered,
     reduce_approvals,
@@ -196,8 +197,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         if action in ("answer", "mark", "choose") and self.writing:
             return False
         if action == "answer" and shown is not None:
-            given = ("once", VALUES) if parameters[0] == "once" else parameters
-            return any(offer.choice in given for offer in self.state.offered)
+            return any(offer.choice == parameters[0] for offer in self.state.offered) and not asked_fields(shown)
         if action == "hunk":
             return bool(shown is not None and shown.diff)
         if action == "turn":

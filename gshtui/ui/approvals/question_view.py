@@ -20,7 +20,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widgets import Static
 
-from gshtui.guard.approval.answer_keys import OPEN, Offer, absent, rows_of, worded
+from gshtui.guard.approval.answer_keys import OPEN, Offer, numbered, rows_of, worded
 from gshtui.guard.approval.question_text import LineKind, QuestionLine, QuestionParts
 
 if TYPE_CHECKING:
@@ -97,22 +97,20 @@ class Answers(Static):
         self._marks = marks
         self._marked = max(0, min(len(offered) - 1, self._marked))
         own = any(offer.choice == OPEN for offer in offered)
-        line = worded(offered, width - 2 * len(offered))
+        shown = numbered(offered)
+        line = worded(shown, width - 2 * len(shown))
         if not own and (low or all(words in offer.words[:2] for offer, words in line)):
-            between = Content(" " if low else "  ")
-            rows = [(offer.key, self._row(at, offer, words)) for at, (offer, words) in enumerate(line)]
-            gaps = [(key, Content.styled(f"  {key} {why}", "$text-muted")) for key, why in absent(offered).items()]
-            row = between.join(each for _, each in rows)
-            with_gaps = between.join(each for _, each in sorted([*rows, *gaps], key=lambda one: one[0]))
-            row = with_gaps if with_gaps.cell_length <= width else row
+            row = Content(" " if low else "  ").join(self._row(offer, words) for offer, words in line)
             self.update(row)
             return max(1, -(-row.cell_length // max(1, width)))
-        lines = [(offer, offer.words[0]) for offer in offered] if own else rows_of(offered, width)
-        self.update(Content("\n").join(self._row(at, offer, words) for at, (offer, words) in enumerate(lines)))
+        lines = [(offer, offer.words[0]) for offer in shown] if own else rows_of(shown, width)
+        self.update(Content("\n").join(self._row(offer, words) for offer, words in lines))
         return sum(max(1, -(-(cell_len(words) + 4) // max(1, width))) for _, words in lines)
 
-    def _row(self, at: int, offer: Offer, words: str) -> Content:
-        marked = self._marks and at == self._marked
+    def _row(self, offer: Offer, words: str) -> Content:
+        if not offer.choice:
+            return Content.styled(f"  {offer.key} {words}", "$text-muted")
+        marked = self._marks and offer.choice == self.marked
         answer = self._answer(offer, words)
         return Content.assemble(
             ("▸ " if marked else "  ", "bold $primary"), answer.stylize("bold") if marked else answer
