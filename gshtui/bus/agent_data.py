@@ -177,6 +177,8 @@ class ProgramMode(msgspec.Struct, frozen=True, omit_defaults=True):
     """As the program calls it."""
     like: GuardMode | Literal[""] = ""
     """Our mode that allows as much; empty: unknown."""
+    approved: bool = False
+    """A person let it go there, by an answer to a question of its own."""
 
 
 class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -305,9 +307,9 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     @property
     def exceeds(self) -> bool:
-        """Its program shows a mode in which it does more unasked than it was started to do."""
-        modes = get_args(GuardMode)
-        now = self.program_mode.like if self.program_mode is not None else ""
+        """Its program shows a mode in which it does more unasked than it was started to do, or a person approved."""
+        modes, shown = get_args(GuardMode), self.program_mode
+        now = shown.like if shown is not None and not shown.approved else ""
         return bool(now and self.held_to) and modes.index(now) > modes.index(self.held_to)
 
     @property

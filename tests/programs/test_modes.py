@@ -97,7 +97,7 @@ async def test_a_person_changes_the_mode_by_its_key_and_is_told_what_that_one_do
 
 
 @pytest.mark.programs("claude")
-async def test_a_plan_that_is_approved_leads_to_no_other_mode_than_asked(stage: Stage) -> None:
+async def test_a_mode_that_is_approved_is_no_deviation_and_any_other_is(stage: Stage) -> None:
     plan: dict[str, Any] = {"plan": "# A plan\n"}
     calls = [("Write", {"file_path": PLAN_FILE, "content": plan["plan"]}), ("ExitPlanMode", plan)]
     follow(stage, {"plan": calls})
@@ -106,8 +106,11 @@ async def test_a_plan_that_is_approved_leads_to_no_other_mode_than_asked(stage: 
     await stage.say("do:plan")
     question = await asked(stage)
     await answer(stage, question, next(one.label for one in question.choices if one.means == "once"))
-    row = await stage.status("idle")
-    assert (row.held_to, row.held_by, row.mode_words) == ("ask", "person", "manual mode")
+    row = await stage.until(stage.look, lambda row: row.status == "idle" and row.mode_words == "manual mode")
+    assert (row.held_to, row.exceeds) == ("plan", False), "its children may do no more"
+    await stage.person("BTab")
+    row = await stage.until(stage.look, lambda row: row.mode_words.startswith("accept edits"))
+    assert row.exceeds
 
 
 @pytest.mark.programs("opencode")

@@ -8,9 +8,10 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 
-from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
+from gshtui.bus.agent_data import AgentRow, OpenQuestion, ProgramMode, QuestionChoice
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import AgentStatusChanged, TurnFinished
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.lifecycle import follower
 from gshtui.programs.status.status import KnownStatus
 from gshtui.programs.transcripts.transcript_readers import TurnText
@@ -89,3 +90,38 @@ async def test_a_question_that_looks_like_the_last_one_is_shown_as_it_is(tmp_pat
     await bus.drained()
     said = [event.question and event.question.detail for event in heard.of(AgentStatusChanged)]
     assert said == ["rm -rf ./build", None, "rm -rf ./bu…"]
+
+
+async def test_the_mode_that_a_person_approved_is_no_deviation_until_another_one_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bus = Bus()
+    heard = EventLog(bus)
+    follows = following(bus, tmp_path, OneProgram(over=False))
+    rows = {"a": AgentRow(id="a", name="it", kind="cli", pane="%1", pid=1, held_to="plan")}
+
+    def change(id: str, fields: dict[str, Any]) -> None:
+        rows[id] = replace(rows[id], **fields)
+
+    monkeypatch.setattr(follows._context, "rows", SimpleNamespace(get=rows.get, all=list, change_soon=change))
+    plan, manual, edits = ProgramMode("plan", "plan"), ProgramMode("manual", "ask"), ProgramMode("edits", "edit")
+
+    def shown(*modes: ProgramMode) -> str:
+        for mode in modes:
+            follows._moded(rows["a"], mode)
+        return rows["a"].mode_words
+
+    assert shown(plan, manual) == "manual, not plan!", "it went there by itself"
+    assert shown(plan) == "plan"
+    follows.approve(rows["a"], "ask")
+    assert (shown(manual), rows["a"].held_to) == ("manual", "plan")
+    assert shown(edits) == "edits, not plan!"
+    assert shown(plan, manual) == "manual, not plan!"
+    shown(plan)
+    follows.approve(rows["a"], "ask")
+    follows.approve(rows["a"], "")
+    assert shown(manual) == "manual, not plan!", "the answer was not given"
+    follows.approve(replace(rows["a"], pid=2), "ask")
+    assert shown(plan, manual) == "manual, not plan!", "it was another one's"
+    await bus.drained()
+    assert len(heard.of(Noticed)) == 5

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gshtui.bus.agent_data import AgentRow, GuardMode, ProgramMode, SpawnRequest
+from gshtui.bus.agent_data import AgentRow, GuardMode, ProgramMode, QuestionChoice, SpawnRequest
 from gshtui.fleet.core.ports import FleetError, LaunchTerms
 from gshtui.fleet.lifecycle.agent_command_lines import CommandLines
 from gshtui.guard.modes import MODES
@@ -15,6 +15,7 @@ from gshtui.programs.acp.acp_commands import KNOWN
 from gshtui.programs.profiles import profile as profiles
 from gshtui.programs.profiles import program_modes
 from gshtui.programs.screen.screen_reading import read_screen
+from tests.kit.record import ROOT
 
 LOADED = profiles.load(Path("/nonexistent"))
 RULE = "─" * 80
@@ -232,3 +233,22 @@ def test_what_holds_a_mode_is_passed_in_each_from_which_its_key_leads_there() ->
         rule = program_modes.passed_rule(qwen, mode)
         assert rule is not None and ("agent" in rule.arguments) is (mode in ("plan", "ask", "edit"))
     assert all("agent" in way for way in KNOWN["qwen"])
+
+
+@pytest.mark.parametrize(
+    ("folder", "leads"),
+    [("claude/2.1.332", {"1": "ask", "6": "auto"}), ("qwen/0.24.4", {"1": "ask", "6": "ask", "7": "edit"})],
+)
+def test_an_answer_to_a_plan_lets_it_into_that_mode_alone(folder: str, leads: dict[str, str]) -> None:
+    profile = LOADED.get(folder.partition("/")[0])
+    lines = next((ROOT / "tests/fixtures/screens" / folder / "plan-120x35").glob("0?-plan.txt")).read_text("utf-8")
+    read = read_screen(profile, lines.split("\n")).read
+    assert read is not None
+    asked = read.question
+    found = {one.key: program_modes.approved(profile, asked, asked.id, one.key) for one in asked.choices}
+    assert {key: mode for key, mode in found.items() if mode} == leads
+    key = next(iter(leads))
+    assert not program_modes.approved(profile, asked, "another", key)
+    assert not program_modes.approved(profile, None, asked.id, key)
+    models = (*asked.choices, QuestionChoice("9", "Type something."))  # a model asks with the same words
+    assert not program_modes.approved(profile, msgspec.structs.replace(asked, choices=models), asked.id, key)

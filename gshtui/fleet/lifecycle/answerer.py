@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncGenerator, Callable
+from typing import Literal
 
 import msgspec
 
-from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice, without_choices
+from gshtui.bus.agent_data import AgentRow, GuardMode, OpenQuestion, QuestionChoice, without_choices
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import AgentStatusChanged, QuestionAnswered
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled, Decision
@@ -22,6 +23,7 @@ from gshtui.guard.approval.open_approvals import OpenApprovals
 from gshtui.guard.approval.question_text import question_lines
 from gshtui.programs.hooks import hook_answers
 from gshtui.programs.pane.pane_view import SessionError
+from gshtui.programs.profiles.program_modes import approved
 from gshtui.programs.session.cli_session import CliSession
 
 _SETTLED_WITHIN = 10.0
@@ -39,12 +41,18 @@ class Answerer:
         programs: Programs,
         buses: AgentBuses,
         open_now: Callable[[], OpenApprovals] | None,
+        approve: Callable[[AgentRow, GuardMode | Literal[""]], None],
     ) -> None:
-        """`open_now`: the questions of our own agents that are asked here; `None`: none are."""
+        """
+        Args:
+            open_now: the questions of our own agents that are asked here; `None`: none are.
+            approve: called with the mode into which an answer lets a program go; empty: it was not given.
+        """
         self._context = context
         self._programs = programs
         self._buses = buses
         self._open_now = open_now
+        self._approve = approve
 
     async def question(self, row: AgentRow) -> OpenQuestion:
         """What the agent asks now; a program, on its screen."""
@@ -92,9 +100,11 @@ class Answerer:
             pipe = hook_answers.waiting_request(data, row.id, asked) if behavior is not None else None
             return pipe is not None and behavior is not None and hook_answers.give_answer(pipe, behavior)
 
+        self._approve(row, approved(profile, row.question, question, choice))
         try:
             return await session.choose(question, choice, by_hook, reason)
         except SessionError as error:
+            self._approve(row, "")
             raise from_session_error(error) from error
 
     @contextlib.asynccontextmanager

@@ -180,7 +180,8 @@ class Fleet:
     def _answerer(self) -> Answerer:
         from gshtui.fleet.lifecycle.answerer import Answerer
 
-        return Answerer(self._context, self._programs, self._buses, self._open_approvals)
+        follower = self._follower
+        return Answerer(self._context, self._programs, self._buses, self._open_approvals, follower.approve)
 
     @cached_property
     def _options(self) -> ProgramOptions:

@@ -12,11 +12,11 @@ import functools
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import msgspec
 
-from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, AnswerSource, OpenQuestion, ProgramMode
+from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, AnswerSource, GuardMode, OpenQuestion, ProgramMode
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, SourcesDisagreed, Status, TurnFinished
 from gshtui.bus.events.fleet_events import MessageSubmitted, MessageTyped
@@ -68,6 +68,8 @@ class AgentFollower:
         self._turn = asyncio.Lock()
         self._worked: dict[str, float] = {}
         """Agents seen working since their last answer → since when; 0: since before they were followed."""
+        self._approved: dict[_Key, GuardMode] = {}
+        """Modes into which a person let programs go, until they show another one after that."""
         self._rested: set[_Key] = set()
         """Programs that were seen idle."""
         self._told: dict[str, tuple[str, float]] = {}
@@ -223,6 +225,7 @@ class AgentFollower:
         self._ends.pop(key)()
         status = self._statuses.pop(key)
         self._rested.discard(key)
+        self._approved.pop(key, None)
         self._usage.forget(key[0])
         if status is not None:
             await status.stop()
@@ -265,9 +268,21 @@ class AgentFollower:
                 return  # what was entered there is followed until it has run
             self._start_answer(self._answer(key, row, began), row)
 
+    def approve(self, row: AgentRow, mode: GuardMode | Literal[""]) -> None:
+        """A person lets its program go into this mode, or after all not. What it is held to stays, and so does what its
+        children may do.
+        """
+        self._approved.pop(key := (row.id, row.pane, row.pid), None)
+        if mode:
+            self._approved[key] = mode
+
     def _moded(self, row: AgentRow, mode: ProgramMode) -> None:
         """Its program shows this mode. If it does more unasked than it was started to do, a person hears that once."""
-        before = self._context.rows.get(row.id)
+        before, key = self._context.rows.get(row.id), (row.id, row.pane, row.pid)
+        if self._approved.get(key) == mode.like:
+            mode = msgspec.structs.replace(mode, approved=True)
+        else:
+            self._approved.pop(key, None)
         if before is None or before.program_mode == mode:
             return
         self._context.rows.change_soon(row.id, {"program_mode": mode})

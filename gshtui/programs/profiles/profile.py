@@ -289,6 +289,8 @@ class ProgramModeRule(_Table, frozen=True, kw_only=True):
     """Patterns of a line beside the input, any of which says that the program is in it."""
     without: Shape = ""
     """Pattern of the arguments, one a line, with which there is no such mode. Empty: there always is."""
+    approved: Shape = ""
+    """Pattern of an answer that leads to it, of a question of which each answer has a meaning."""
 
 
 class ModeRules(_Table, frozen=True, kw_only=True):

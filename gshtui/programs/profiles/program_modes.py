@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
-from gshtui.bus.agent_data import GuardMode
+from gshtui.bus.agent_data import GuardMode, OpenQuestion
 from gshtui.guard.modes import MODES
 from gshtui.programs.profiles.profile import GENERIC, Profile, ProgramModeRule
 from gshtui.text.linear_regex import compile_linear
@@ -70,6 +71,20 @@ def passed_rule(profile: Profile, mode: GuardMode) -> ProgramModeRule | None:
     """How the program is started in a mode; `None`: it has none like that, or it cannot be started in it."""
     each = (rule for rule in profile.modes.each if rule.like == mode)
     return next((rule for rule in each if rule.arguments or rule.environment), None)
+
+
+def approved(profile: Profile, asked: OpenQuestion | None, question: str, choice: str) -> GuardMode | Literal[""]:
+    """The mode into which this answer lets the program go, where that is its own question; empty: into no other one.
+
+    Where a model asks, one answer at least is not the program's, and has no meaning.
+    """
+    if asked is None or asked.id != question or not all(one.means for one in asked.choices):
+        return ""
+    label = next((one.label for one in asked.choices if one.key == choice), "")
+    for rule in profile.modes.each:
+        if rule.approved and compile_linear(rule.approved).search(label):
+            return rule.like
+    return ""
 
 
 def with_arguments(argv: Sequence[str], arguments: Sequence[str]) -> tuple[str, ...]:
