@@ -300,6 +300,16 @@ def test_choices_that_a_key_ticks_end_with_one_that_is_enter() -> None:
     assert [f"{one.key} {one.label}" for one in read.question.choices] == labels
 
 
+@pytest.mark.parametrize("count", [9, 10, 12])
+def test_choices_that_no_digit_is_left_for_are_answered_in_its_terminal(count: int) -> None:
+    """The tenth one would be the first one's digit, and then another."""
+    lines = ["  ? AskUserQuestion Ask user 1 question ←", "", "   Which toppings do you want?", ""]
+    lines += [f"   {'❯' if place == 1 else ' '} [ ] {place}. Topping {place}" for place in range(1, count + 1)]
+    lines += ["", "   ↑/↓: Navigate | ←/→: Switch tabs | Space: Toggle | Enter: Confirm | Esc: Cancel"]
+    reading = read_screen(LOADED.get("qwen"), lines)
+    assert reading.status == "waiting" and reading.read is not None and not reading.read.question.choices
+
+
 TERN = ["» ask", "", "  Delete notes.txt?", "", "    Delete it", "  ▶ Keep it", "", "  ↑↓ move · enter select"]
 
 
