@@ -35,7 +35,12 @@ def print_outcome(said: Mapping[str, Any], name: str = "") -> int:
     elif "data" in said:
         streams.result_json(said["data"])
     else:
-        streams.result(_as_typed_here(said["text"], name) if said["own"] else said["text"])
+        text = _as_typed_here(said["text"], name) if said["own"] else said["text"]
+        if streams.LINE_FACE.get():
+            from gshtui.text.plain_reading import plain_reading
+
+            text = plain_reading(text)
+        streams.result(text)
         if said["aside"]:
             streams.complain(said["aside"])
     return _exit_code(said)

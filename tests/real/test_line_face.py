@@ -10,12 +10,16 @@ from contextvars import copy_context
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice
+from gshtui.bus.events.agent_events import ToolFinished
 from gshtui.headless import exits
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import LINE_FACE
-from gshtui.headless.turns.line_face import LineFace
+from gshtui.headless.turns.line_face import FOR_WINDOW, LineFace
+from gshtui.headless.turns.reporter import failure_words
+from gshtui.ui.window.features import FEATURES, WORDS
 from tests.kit.command import command
 from tests.kit.fake_terminal import agent_row
 from tests.kit.home import Home
@@ -39,7 +43,10 @@ def converse(child: PtyChild) -> None:
 
     child.go()
     says(b"main> ")
-    says(b"deny with reason\r\n? ", type(b"make a file\n"))
+    at = type(b"make a file\n")
+    says(b"\r\n? ", at)
+    asked = child.output[at:]
+    assert asked.index(b"touch made.txt") < asked.index(b"deny with reason") < asked.index(b"sandboxed"), asked
     at = type(b"1")
     says(b"allowed once", at)
     says(b"It is made.\r\nmain> ", at)
@@ -68,7 +75,8 @@ LINES = (
     ("/home/me/x.py explain this", "It is a path."),
     ("/compact", "nothing to compact yet"),
     ("/mode plan", "main: plan mode"),
-    ("/mode", "**main**: plan"),
+    ("/mode", "main: plan"),
+    ("/settings", "/config set KEY VALUE changes one"),
     ("/model openrouter/anthropic/claude-x", ""),
     ("/model anthropic/claude-opus-4-5", "Claude Opus 4.5 is used"),
     ("/model", "Claude Opus 4.5 via anthropic"),
@@ -170,6 +178,37 @@ def test_an_agent_that_leaves_the_list_is_told_of(capfd: pytest.CaptureFixture[s
         "fix is no longer listed.",
         "No other agents here. /spawn starts one.",
     ]
+
+
+def test_agents_that_ask_are_a_line_each(capfd: pytest.CaptureFixture[str]) -> None:
+    asks = OpenQuestion("q", "Run make test?", "in /src\n" * 20, (QuestionChoice("1", "Yes"),))
+    rows = [agent_row(id=str(n), name=f"fix-{n}", status="waiting", question=asks) for n in range(4)]
+
+    class Face(LineFace):
+        def _agents(self) -> list[AgentRow] | int:
+            return rows
+
+    face = Face()
+    for line in ("", "/questions"):
+        face.run_line(line)
+        said = capfd.readouterr().out.splitlines()
+        assert len(said) == 4
+        assert said[2] == "fix-2 needs you. It asks: Run make test? /agent answer fix-2 has its choices."
+
+
+def test_each_word_of_the_window_says_what_does_it_here(capfd: pytest.CaptureFixture[str]) -> None:
+    words = set(WORDS).union(*(feature.WORDS for feature in FEATURES))
+    assert words == FOR_WINDOW.keys()
+    LineFace().run_line("/settings")
+    assert capfd.readouterr().out == f"{FOR_WINDOW['settings']}\n"
+
+
+def test_a_failed_call_says_why_and_a_read_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+    printed = "collected 3 items\nFAILED test_x.py::test_a\n[exit code: 1]"
+    done = ToolFinished(agent="main", session="s", call="c", tool="bash", status="error", content=printed)
+    assert failure_words(done) == "failed, exit code 1: FAILED test_x.py::test_a"
+    assert failure_words(replace(done, tool="read", content="There is no x.py.\nhint")) == "failed: There is no x.py."
+    assert failure_words(replace(done, status="timeout", content="")) == "timeout"
 
 
 def test_ctrl_c_twice_ends_the_command_alone() -> None:

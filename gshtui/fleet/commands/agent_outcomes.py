@@ -204,9 +204,9 @@ def answered_question(_invocation: Invocation, found: calls.AnsweredQuestion) ->
         ]
         change = [fenced(literal(asked.diff).rstrip("\n"))] if asked.diff else []
         about = [asked.detail] if asked.detail else []
-        change += [asked.beside] if asked.beside else []
-        lines = [f"{row.name} ({row.id}) asks: {asked.subject}", *about, *change, *choices]
-        return Outcome(data, "\n\n".join((lines[0], *lines[1 : -len(choices)], "\n".join(choices))))
+        beside = [asked.beside] if asked.beside else []
+        asks = f"{row.name} ({row.id}) asks: {asked.subject}"
+        return Outcome(data, "\n\n".join((asks, *about, *change, "\n".join(choices), *beside)))
     data |= {"choice": found.choice.key, "next": agent_tables.question_json(found.next) if found.next else None}
     if found.choice.types and found.next is not None and found.next.id == asked.id:
         return Outcome(data, f"{found.choice.label}: type the words in its terminal, `agent attach {row.id}`.")

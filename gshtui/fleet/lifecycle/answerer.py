@@ -25,6 +25,7 @@ from gshtui.programs.hooks import hook_answers
 from gshtui.programs.pane.pane_view import SessionError
 from gshtui.programs.profiles.program_modes import approved
 from gshtui.programs.session.cli_session import CliSession
+from gshtui.text.sanitise import plain
 
 _SETTLED_WITHIN = 10.0
 """Seconds within which the agent must have taken the answer."""
@@ -210,7 +211,9 @@ def _check(choice: str, asked: OpenQuestion) -> None:
 
 
 def _shown(request: ApprovalRequested) -> OpenQuestion:
-    lines = [line.text for line in question_lines(request) if line.kind not in ("subject", "pattern")]
+    asked = msgspec.structs.replace(request, rule="", beside="")
+    lines = [line.text for line in question_lines(asked) if line.kind != "subject"]
     choices = tuple(QuestionChoice(offer.key, offer.words[0]) for offer in offers(request) if offer.key in _CHOICES)
     subject = f"{request.tool} {request.subject}".strip()
-    return OpenQuestion(request.approval, subject, "\n".join(lines).strip("\n"), choices)
+    about = "\n".join(lines).strip("\n")
+    return OpenQuestion(request.approval, subject, about, choices, beside=plain(request.beside).strip())

@@ -29,7 +29,14 @@ from gshtui.guard.approval.answer_keys import (
     list_of,
     offers,
 )
-from gshtui.guard.approval.question_text import DECISIONS, question_lines, question_title, rule_words, shortened
+from gshtui.guard.approval.question_text import (
+    DECISIONS,
+    question_lines,
+    question_parts,
+    question_title,
+    rule_words,
+    shortened,
+)
 from gshtui.guard.rules.rule_draft import DraftError, check
 from gshtui.guard.rules.rule_file import own_file
 from gshtui.headless.terminal_keys import TerminalKeys
@@ -47,14 +54,14 @@ _ERASE, _CLEAR, _ENTER, _ESCAPE = ("\x7f", "\x08"), ("\x15",), ("\r", "\n"), ("\
 
 
 def question_text(request: ApprovalRequested) -> str:
-    """The question's text, without its keys."""
-    lines = shortened(question_lines(request), _LINES)
+    """The question's text, without its keys and what is said besides."""
+    lines = shortened(question_lines(replace(request, rule="", beside="")), _LINES)
     return "\n".join([question_title(request), *(f"  {line.text.expandtabs(4)}".rstrip() for line in lines)])
 
 
 def key_hints(request: ApprovalRequested) -> str:
-    """The keys that answer it, one below the other."""
-    return f"{list_of(offers(request))}\n? "
+    """The keys that answer it, one below the other, and then what is said besides."""
+    return "\n".join((list_of(offers(request)), *(f"  {line.text}" for line in question_parts(request).tail), "? "))
 
 
 def rule_text(rule: str) -> str:

@@ -33,13 +33,22 @@ Type a prompt, /help for commands, !line for your shell, or /quit.
 Press enter on an empty line to hear what agents are doing."""
 HELP = """\
 Here:
-/questions: what waits for you, with its choices. /agent answer NAME NUMBER answers.
+/questions: what waits for you. /agent answer NAME has the choices, /agent answer NAME NUMBER answers.
 /clear: start a new conversation.
 /resume ID: continue another one. /session ls lists them.
 /mode MODE: plan, ask, edit, auto or yolo, from the next prompt on.
 /model MODEL: another model, from the next prompt on.
 /quit: leave. ctrl+d does the same.
 Everywhere:"""
+FOR_WINDOW = {
+    "settings": "/config show ui has the settings about looks. /config set KEY VALUE changes one.",
+    "theme": "Nothing has colours here. /config set ui.theme NAME changes the window's theme.",
+    "setup": "/quit, then gsh-tui login connects a model. /model list has those that are connected.",
+    "notices": "Each notice was a line here. /logs WORDS finds what is gone.",
+    "diff": "!git diff shows the uncommitted changes. /diff A B compares two files.",
+    "keys": "No keys here but those of your terminal. /help lists the words.",
+}
+"""Words that open a view of the window → which word does the same here."""
 _OF_LATEST = ("fork", "redo", "rewind")
 """Commands that take the folder's latest conversation where none is open."""
 _OF_CONTEXT = ("carry", "clear_context", "compact", "context", "pin", "prune", "restore", "timeline", "tune", "undo")
@@ -134,6 +143,8 @@ class LineFace:
     def _command(self, word: str, line: str) -> None:
         if word == "questions":
             self._say_changes(everything=False, again=True)
+        elif line in FOR_WINDOW:
+            streams.result(FOR_WINDOW[line])
         elif line in ("clear", "new"):
             self._session = ""
             streams.result("The next prompt starts a new conversation.")
@@ -188,9 +199,7 @@ class LineFace:
         streams.result("Done." if code == 0 else f"Failed with exit code {code}.")
 
     def _say_changes(self, *, everything: bool, again: bool = False) -> None:
-        """A line for each agent that is not as it was, or for all; then what those ask that ask something. `again`:
-        repeat questions that were said before.
-        """
+        """A line for each agent that is not as it was, or for all. `again`: repeat questions that were said before."""
         if not (self._looks or everything or again):
             return
         rows = self._agents()
@@ -206,10 +215,8 @@ class LineFace:
             asks = _asks(row)
             if everything or before.get(row.id) != (name, now) or (again and asks):
                 said = True
-                streams.result(f"{name} {now}")
-                if asks:
-                    self._run(f"agent answer {shlex.quote(row.id)}")
-                    streams.result(f"To answer: /agent answer {name} NUMBER")
+                opens = f" /agent answer {shlex.quote(name)} has its choices." if asks else ""
+                streams.result(f"{name} {now}{opens}")
         if not said and again:
             streams.result("Nothing waits for you.")
         elif not said and everything:
@@ -245,7 +252,8 @@ def _asks(row: AgentRow) -> bool:
 def _state(row: AgentRow) -> str:
     """How an agent is, as a sentence behind its name."""
     if row.question is not None:
-        return f"needs you. It asks: {one_line(row.question.subject, 200)}"
+        subject = one_line(row.question.subject, 200)
+        return f"needs you. It asks: {subject}{'' if subject.endswith(('.', '?', '!')) else '.'}"
     if row.status in ENDED_STATUSES:
         return f"has ended ({row.status})."
     words = {"tool": "is working", "thinking": "is thinking", "waiting": "needs you"}

@@ -7,6 +7,7 @@ every event is a line, and `TurnFinished` is the last one even if there was no t
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -26,8 +27,10 @@ from gshtui.bus.events.context_events import ContextCut
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.wire import VERSION, to_plain
+from gshtui.commands.known_tools import DOES
 from gshtui.headless import exits
 from gshtui.headless.streams import (
+    LINE_FACE,
     STDERR,
     STDOUT,
     ShownBytes,
@@ -41,10 +44,22 @@ from gshtui.headless.streams import (
     write_all,
 )
 from gshtui.headless.turns.familiar_output import Output, familiar_lines
-from gshtui.text.sanitise import Sanitiser, plain
+from gshtui.text.plain_reading import PlainReading
+from gshtui.text.sanitise import Sanitiser, one_line, plain
 
 _ALLOW = "--yes allows, without asking, what fits in the sandbox or clearly stays inside the project."
+_LOOKS = frozenset(("read", "search", "list"))
+_EXIT = re.compile(r"^\[exit code: (\d+).*\]\n?", re.MULTILINE)
 _STOPS = {exits.INTERRUPTED: "interrupted", exits.TIMED_OUT: "timeout"}
+
+
+def failure_words(event: ToolFinished) -> str:
+    """Why a call failed: its exit code, and the last line that it printed, or what was wrong."""
+    code = _EXIT.search(event.content)
+    lines = [line.strip() for line in _EXIT.sub("", event.content).splitlines() if line.strip()]
+    cause = one_line(lines[-1 if code else 0], 300) if lines else ""
+    how = "failed" if event.status == "error" else event.status
+    return ": ".join(filter(None, (f"{how}, exit code {code[1]}" if code else how, cause)))
 
 
 class Reporter:
@@ -66,6 +81,9 @@ class Reporter:
         self._dim = draws() and not os.environ.get("NO_COLOR")
         self._by_line = not draws()
         """Whole lines alone are written, as far as there is something to wait for."""
+        self._reading = PlainReading() if LINE_FACE.get() else None
+        self._subjects: dict[str, str] = {}
+        """What the calls that only look are about: their end is told in one line with it."""
         self._thinking = False
         self._complaint = ""
         """The last one."""
@@ -105,6 +123,8 @@ class Reporter:
             case ThinkingDelta() if not self._thinking:
                 self._thinking = True
                 self._note("thinking …")
+            case ToolStarted() if DOES.get(event.tool) in _LOOKS:
+                self._subjects[event.call] = event.subject
             case ToolStarted():
                 self._note(f"{event.tool} {event.subject}".rstrip())
             case ToolFinished():
@@ -131,9 +151,9 @@ class Reporter:
         if ended is not None and turn is not None and turn.stop != "interrupted":
             code = self._code(turn)  # it was done before it could be stopped
         if self._sanitiser is not None:
-            self._out(self._sanitiser.finish())
+            self._out(self._read(self._sanitiser.finish()))
         if not self._json and turn is not None and turn.text and not self._said:
-            self._out(turn.text)
+            self._out(self._read(turn.text))
         self._line_end()
         if not unread:
             self._say_end(turn, code)
@@ -195,7 +215,15 @@ class Reporter:
         if self._sanitiser is not None:
             # The sanitiser decides line by line; `flush` shows the start of an unfinished line as it arrives.
             text = self._sanitiser.feed(text) + ("" if self._by_line else self._sanitiser.flush())
-        self._out(text)
+        self._out(self._read(text))
+
+    def _read(self, text: str) -> str:
+        """Whole lines as they are read aloud, where they are; else as they are."""
+        if self._reading is None:
+            return text
+        lines = (self._reading.line(line.removesuffix("\n")) for line in text.splitlines(keepends=True))
+        read = "\n".join(line for line in lines if line is not None)
+        return f"{read}\n" if read and text.endswith("\n") else read
 
     def _out(self, text: str) -> None:
         if text:
@@ -205,7 +233,7 @@ class Reporter:
 
     def _line_end(self) -> None:
         if self._by_line and self._sanitiser is not None and (rest := self._sanitiser.flush()):
-            self._out(rest)
+            self._out(self._read(rest))
         if self._mid_line and not self._json:
             self._mid_line = False
             self._writer.write(own("\n"))
@@ -215,7 +243,9 @@ class Reporter:
             hint = self._denied.setdefault(event.call, "")
             self.complain(f"{event.tool}: {event.content}", hint)
         else:
-            self._note(f"{event.tool}: {event.status} ({event.duration:.1f} s)")
+            call = f"{event.tool} {self._subjects.pop(event.call, '')}".rstrip()
+            how = event.status if event.status == "ok" else failure_words(event)
+            self._note(f"{call}: {how} ({event.duration:.1f} s)")
 
     def _note(self, text: str, mark: str = "· ") -> None:
         """Progress, for a person who is watching."""

@@ -1,0 +1,26 @@
+"""Markdown as it is read aloud: no mark is left, and no word or line of code is lost or changed."""
+
+import pytest
+
+from gshtui.text.plain_reading import plain_reading
+
+
+@pytest.mark.parametrize(
+    ("source", "read"),
+    [
+        ("# Why it **fails**", "Why it fails"),
+        ("Use `make test` and *not* __make__.", "Use make test and not make."),
+        ("**It spans\ntwo lines**, bold", "It spans\ntwo lines, bold"),
+        ("```python\nx = a**b  # no **mark**\n```\nThen", "x = a**b  # no **mark**\nThen"),
+        ("~~~\n```\n~~~", "```"),
+        ("| name | state |\n| --- | :-: |\n| fix | `idle` |", "name; state\nfix; idle"),
+        ("- one\n2. two\n> said", "- one\n2. two\nsaid"),
+        ("2**3, a*b*c, snake_case_name, *.py and 2 * 3 * 4", "2**3, a*b*c, snake_case_name, *.py and 2 * 3 * 4"),
+        ("[the guide](https://x.example/a) and `**kept**`", "the guide (https://x.example/a) and **kept**"),
+        ("above\n\n---\n\nbelow", "above\n\n\nbelow"),
+        ("Title\n=====", "Title"),
+        ("a | b", "a | b"),
+    ],
+)
+def test_words_are_read_without_their_marks(source: str, read: str) -> None:
+    assert plain_reading(source) == read
