@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-LONG, AT_ONCE = 1_000, 0.25
+LONG, AT_ONCE = 500, 0.1
 """Characters of a first look at each attack, and the seconds of processor time after which it is given up."""
-LONGEST, WITHIN = 50_000, 0.25
+LONGEST, WITHIN = 25_000, 0.1
 """The same of the look that decides."""
 WORST = 3
 """Attacks that get it: those that took longest at first."""

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from pathlib import Path
 
 from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.settings.setting_names import ORDER
@@ -11,21 +12,13 @@ _SAYS = re.compile(r"(?:\b(?:enter|escape|esc)|\{[a-z]+\.[a-z_]+\}) (?!is\b|was\
 """A key that does something, in the third person."""
 
 
-def written(text: str) -> list[str]:
+def written(path: Path) -> list[str]:
     """The texts in a module that are no docstrings, with what is filled in as `…`."""
-    tree = ast.parse(text)
-    documented = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.body
-        and isinstance(node.body[0], ast.Expr)
-    }
-    return [
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented
-    ]
+    owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    first = [node.body[0] for kind in owners for node in source.nodes(path, kind) if node.body]
+    documented = {id(node.value) for node in first if isinstance(node, ast.Expr)}
+    constants = source.nodes(path, ast.Constant)
+    return [node.value for node in constants if isinstance(node.value, str) and id(node) not in documented]
 
 
 def test_labels_are_short_and_help_is_a_phrase() -> None:
@@ -42,7 +35,7 @@ def test_hints_say_what_a_key_is_to_do() -> None:
         f"{source.name(path)}: {text}"
         for path in source.files()
         if "ui" in path.parts
-        for text in written(path.read_text(encoding="utf-8"))
+        for text in written(path)
         if " · " in text and _SAYS.search(text)
     ]
     assert found == []
@@ -63,10 +56,7 @@ _TRANSLATED = re.compile(
 
 def test_no_text_is_translated_word_by_word() -> None:
     found = [
-        f"{source.name(path)}: {text}"
-        for path in source.files()
-        for text in written(path.read_text(encoding="utf-8"))
-        if _TRANSLATED.search(text)
+        f"{source.name(path)}: {text}" for path in source.files() for text in written(path) if _TRANSLATED.search(text)
     ]
     assert found == []
     assert _TRANSLATED.search("It removes nothing without a yes") and _TRANSLATED.search(
