@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.bus.agent_data import AgentRow, GuardMode, SpawnRequest
 from gshtui.fleet.core.ports import FleetError
 from tests.kit.home import Home
 from tests.kit.prompt_driven_model import PLAN_FILE
+from tests.kit.record_questions import calls
 from tests.programs.stage import Stage
 from tests.programs.test_lives import follow
 from tests.programs.test_own_choices import answer, asked
@@ -96,11 +97,29 @@ async def test_a_person_changes_the_mode_by_its_key_and_is_told_what_that_one_do
     assert f"Mode: {wanted}" in (await stage.command("agent explain", agent=stage.id)).text
 
 
+@pytest.mark.parametrize("mode", ["plan", "ask", "edit"])
+@pytest.mark.programs("qwen")
+async def test_a_helper_of_its_project_with_a_wider_mode_is_not_to_be_had(stage: Stage, mode: GuardMode) -> None:
+    own = stage.folder / ".qwen" / "agents" / "fixer.md"
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text(
+        "---\nname: fixer\ndescription: Fixes all\napprovalMode: yolo\n---\nYou fix what is asked.\n", "utf-8"
+    )
+    wishes = calls(stage.program.name, stage.folder)
+    tool, given = wishes["agent"][0]
+    follow(stage, {**wishes, "helper": [(tool, {**given, "prompt": "do:touch", "subagent_type": "fixer"})]})
+    await begun(stage, SpawnRequest(name="second", cli=stage.program.argv, mode=mode))
+    await stage.status("idle")
+    await stage.say("do:helper")
+    await stage.hears("Matching deny rule")
+    await stage.status("idle")
+    assert not (stage.folder / "made.txt").exists()
+
+
 @pytest.mark.programs("claude")
 async def test_a_mode_that_is_approved_is_no_deviation_and_any_other_is(stage: Stage) -> None:
     plan: dict[str, Any] = {"plan": "# A plan\n"}
-    calls = [("Write", {"file_path": PLAN_FILE, "content": plan["plan"]}), ("ExitPlanMode", plan)]
-    follow(stage, {"plan": calls})
+    follow(stage, {"plan": [("Write", {"file_path": PLAN_FILE, "content": plan["plan"]}), ("ExitPlanMode", plan)]})
     await begun(stage, SpawnRequest(name="planner", cli=stage.program.argv, mode="plan"))
     await stage.status("idle")
     await stage.say("do:plan")
