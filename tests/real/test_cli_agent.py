@@ -401,3 +401,17 @@ async def test_an_unknown_program_that_only_moves_rests_and_gets_its_mail(
         return (await window.store.mail.find(message)).state
 
     assert await eventually(state, until=lambda state: state != "queued") == "submitted"
+
+
+def test_where_nobody_has_seen_a_program_its_screen_is_a_guess_also_of_no_told_version(
+    project: Path, tmp_path: Path
+) -> None:
+    goose = tmp_path / "goose"
+    goose.write_text("#!/bin/sh\nprintf '( O)> '\nexec cat\n")
+    goose.chmod(0o755)
+    said = run_gsh("agent", "spawn", "--cli", str(goose), cwd=project).err
+    assert "Goose: rules never seen, so what only its screen says is marked with `?`." in said
+    run_gsh("agent", "wait", "1", "--status", "quiet,idle", "--timeout", "60", cwd=project)
+    row = run_gsh("agent", "ls", "--json", cwd=project).json[0]
+    assert (row["status"], row["status_source"], row["version_seen"]) == ("quiet", "screen?", "never")
+    assert "goose (rules never seen)" in run_gsh("agent", "ls", cwd=project).out

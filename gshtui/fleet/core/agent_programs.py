@@ -122,14 +122,14 @@ class Programs:
         only what takes no longer than to read a file.
         """
         profile = await self.profile(row)
-        if row.kind != "cli" or row.host or not profile.ai:
+        if row.kind != "cli" or not profile.ai:
             return {}
-        environ = self._environ(row, profile)
-        if at_once:
+        environ, version = self._environ(row, profile), ""
+        if at_once and not row.host:
             version = await asyncio.to_thread(self._versions.quick, profile, row.argv, environ)
-        else:
+        elif not row.host:
             version = await self._versions.find(profile, row.argv, environ, row.pid)
-        return self.version_fields(profile, version) if version else {}
+        return {} if not version and profile.knows(version) else self.version_fields(profile, version)
 
     @staticmethod
     def version_fields(profile: Profile, version: str) -> dict[str, str]:
@@ -151,7 +151,7 @@ class Programs:
             return None
         profile = await self.profile(row)
         unseen = agent_tables.unseen_words(row)
-        text = f"{profile.title} {row.version}: {unseen}, so what only its screen says is marked with `?`."
+        text = f"{f'{profile.title} {row.version}'.strip()}: {unseen}, so what only its screen says is marked with `?`."
         better = ""
         if profile.hooks.kind and await asyncio.to_thread(state, profile) == "absent":
             better = f"`program_hooks install {profile.name}` has it report by itself"

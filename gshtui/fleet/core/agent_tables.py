@@ -120,7 +120,7 @@ def program_words(row: AgentRow) -> str:
     """The agent's program with its version, such as `claude 2.1.332 (rules seen to 2.1.197)`; empty: it is ours."""
     checked = f"seen here: {row.version_checked}" if row.version_checked else ""
     known = "; ".join(filter(None, (unseen_words(row), checked)))
-    return f"{row.profile} {row.version}{f' ({known})' if known else ''}".strip()
+    return " ".join(filter(None, (row.profile, row.version, f"({known})" if known else "")))
 
 
 def cost_words(row: AgentRow) -> str:

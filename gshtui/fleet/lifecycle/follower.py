@@ -214,7 +214,9 @@ class AgentFollower:
     def _take_version(self, key: _Key, row: AgentRow, profile: Profile, version: str) -> None:
         """Note the version, and whether the profile knows it."""
         now, status = self._context.rows.get(row.id), self._statuses.get(key)
-        if not version or status is None or now is None or now.pid != row.pid:
+        if status is None or now is None or now.pid != row.pid:
+            return
+        if not (version or now.version_seen) and profile.knows(version):
             return
         fields = self._programs.version_fields(profile, version)
         if fields != {name: getattr(now, name) for name in fields}:

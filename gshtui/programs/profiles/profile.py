@@ -369,8 +369,12 @@ class Profile(_Table, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, modes=msgspec.structs.replace(self.modes, each=each))
 
     def knows(self, version: str) -> bool:
-        """Whether the rules about its screen were seen to hold for this version; so for one that is unknown (empty)."""
-        return not self.ai or not version or is_within(version, self.seen)
+        """Whether the rules about its screen were seen to hold for this version; for one that is not told (empty), some
+        version, or by whoever wrote the profile of a program that tells none.
+        """
+        if not version:
+            return not self.ai or bool(self.seen) or not self.version_flag
+        return not self.ai or is_within(version, self.seen)
 
     def seen_nearest(self, version: str) -> str:
         """The version nearest to this one with which its screen was seen; empty: none was."""
