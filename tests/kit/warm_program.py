@@ -314,12 +314,19 @@ def run_gsh(
 
 @contextlib.contextmanager
 def start_gsh(
-    *arguments: str, stdin: int = subprocess.DEVNULL, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    *arguments: str,
+    stdin: int = subprocess.DEVNULL,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    warm: WarmProgram | None = None,
 ) -> Generator[WarmProcess]:
-    """As `tests.kit.command.start_gsh`, by a warm program that all tests of this process share."""
+    """As `tests.kit.command.start_gsh`, by a warm program that all tests of this process share.
+
+    `warm`: one that has loaded more.
+    """
     theirs, ours = os.pipe() if stdin == subprocess.PIPE else (stdin, None)
     try:
-        fork = shared(*SDKS).start(*arguments, stdin=theirs, cwd=cwd, env=env)
+        fork = (warm or shared(*SDKS)).start(*arguments, stdin=theirs, cwd=cwd, env=env)
     finally:
         if ours is not None:
             os.close(theirs)

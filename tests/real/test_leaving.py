@@ -46,7 +46,7 @@ from gshtui.settings.loader import load
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import start_job
-from tests.kit.command import ROOT, run_gsh
+from tests.kit.command import ROOT
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Call, Fault, Say
@@ -57,6 +57,7 @@ from tests.kit.resident import beside
 from tests.kit.running_hub import started_hub
 from tests.kit.scripted_provider import Recorder
 from tests.kit.storms import FULL
+from tests.kit.warm_program import run_gsh
 
 __all__ = ["beside"]
 PARTS = frozenset({"store", "guard", "providers", "agents"})

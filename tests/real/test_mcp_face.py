@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,13 +15,19 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
 from gshtui.settings import paths
-from tests.kit.command import environment, run_gsh, start_gsh
+from tests.kit.warm_program import SDKS, WarmProgram, run_gsh, shared, start_gsh
+
+
+def server() -> WarmProgram:
+    return shared(*SDKS, "gshtui.mcp_server.mcp_face", "uvicorn")
 
 
 @asynccontextmanager
 async def served(folder: Path, *options: str) -> AsyncIterator[Client]:
-    words = ["-m", "gshtui", "mcp", "serve", *options]
-    parameters = StdioServerParameters(command=sys.executable, args=words, env=environment(None), cwd=folder)
+    program, *words = server().argv()
+    parameters = StdioServerParameters(
+        command=program, args=[*words, "mcp", "serve", *options], env=dict(os.environ), cwd=folder
+    )
     with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123, ASYNC230
         async with Client(stdio_client(parameters, errlog=nowhere)) as client:
             yield client
@@ -78,7 +83,7 @@ def test_a_handshake_is_answered_once_and_what_was_not_allowed_refused_with_what
             "params": {"name": "agent_spawn", "arguments": {"prompt": "hello"}},
         },
     )
-    with start_gsh("mcp", "serve", cwd=tmp_path, stdin=subprocess.PIPE) as process:
+    with start_gsh("mcp", "serve", cwd=tmp_path, stdin=subprocess.PIPE, warm=server()) as process:
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write("".join(f"{json.dumps(message)}\n" for message in asked).encode())
         process.stdin.flush()
@@ -117,7 +122,7 @@ async def test_a_persons_rule_counts_for_programs_too(tmp_path: Path) -> None:
 
 
 async def test_two_programs_over_http_with_the_token_alone(tmp_path: Path) -> None:
-    with start_gsh("mcp", "serve", "--http", "--json", cwd=tmp_path, stdin=subprocess.DEVNULL) as process:
+    with start_gsh("mcp", "serve", "--http", "--json", cwd=tmp_path, warm=server()) as process:
         assert process.stdout is not None
         told = json.loads(process.stdout.readline())
         file = Path(told["token_file"])
@@ -156,7 +161,7 @@ async def test_a_token_over_http_is_new_at_each_start_unless_the_person_made_it(
     own.chmod(0o600)
     tokens: list[str] = []
     for more in ((), (), ("--token-file", "token")):
-        with start_gsh("mcp", "serve", "--http", "--json", *more, cwd=tmp_path, stdin=subprocess.DEVNULL) as process:
+        with start_gsh("mcp", "serve", "--http", "--json", *more, cwd=tmp_path, warm=server()) as process:
             assert process.stdout is not None
             told = json.loads(process.stdout.readline())
             tokens.append(Path(told["token_file"]).read_text("utf-8").strip())

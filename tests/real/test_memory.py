@@ -22,12 +22,12 @@ from gshtui.store.engine import migrations
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.store.tables.memory_table import NOTE_BYTES, NoteName
-from tests.kit.command import run_gsh
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say
 from tests.kit.providers import MODELS
+from tests.kit.warm_program import run_gsh
 from tests.unit.test_instruction_files import git
 
 PERSON, AGENT = Caller(), Caller("main", is_agent=True)

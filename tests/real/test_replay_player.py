@@ -21,9 +21,9 @@ from gshtui.settings.loader import load
 from gshtui.store.sessions.session_calls import RenameSession
 from gshtui.ui.window.replay_window import ReplayBar, ReplayWindow
 from gshtui.ui.window.tour import TOUR, tour
-from tests.kit.command import run_gsh
 from tests.kit.home import Home
 from tests.kit.record import open_record
+from tests.kit.warm_program import run_gsh
 
 TURNS = 4
 

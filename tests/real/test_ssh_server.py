@@ -27,11 +27,12 @@ from gshtui.hub.hub_options import HubOptions
 from gshtui.settings import paths
 from gshtui.settings.loader import load
 from gshtui.ssh.ssh_server import MOST_PENDING_HERE
-from tests.kit.command import ROOT, run_gsh, start_gsh
+from tests.kit.command import ROOT
 from tests.kit.door import Visitor, door_for, reopened, visit
 from tests.kit.home import Home
 from tests.kit.resident import beside, resident
 from tests.kit.tmux import eventually
+from tests.kit.warm_program import run_gsh, start_gsh
 
 __all__ = ["beside", "resident"]
 

@@ -16,8 +16,8 @@ from aiohttp import web
 from gshtui.web import web_window
 from gshtui.web.web_server import WebAddress, WebServer, WebServerError, size_text
 from gshtui.web.web_window import WebWindow
-from tests.kit.command import run_gsh, start_gsh
 from tests.kit.tmux import eventually
+from tests.kit.warm_program import run_gsh, start_gsh
 
 ECHO = """exec python3 -uc '
 import os, signal, tty

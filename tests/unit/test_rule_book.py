@@ -13,9 +13,9 @@ from gshtui.guard.modes import MODES, AgentModes
 from gshtui.guard.policy.sensitive_paths import guarded
 from gshtui.guard.policy.shell_policy import judge
 from gshtui.guard.rules.rule_book import RuleBook, RuleFiles, RuleMatter, line_matter, parse_rules, read_rules
-from tests.kit.command import run_gsh
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
+from tests.kit.warm_program import run_gsh
 
 PUSH = """\
 # what I think of pushing
