@@ -65,10 +65,16 @@ def _commands(registry: Registry, invocation: Invocation, stage: OpenStage, curs
         fits = [one for one, command in known if one.startswith(word) and _can_follow(stage, command)]
         return [Completion(one, cursor - len(word), cursor, "value") for one in fits]
     visible = registry.visible(invocation.caller)
-    fits = [one for one in visible if one.name.startswith(stage.name) and _can_follow(stage, one)]
+    fits = [(name, one) for one in visible if (name := _named(one, stage.name)) and _can_follow(stage, one)]
     # A complete name comes before longer ones, and what a model uses as a tool after what people use.
-    fits.sort(key=lambda command: (command.name != stage.name, command.tool))
-    return [Completion(command.name, stage.start, cursor, "command", command.summary) for command in fits]
+    fits.sort(key=lambda fit: (fit[0] != stage.name, fit[1].tool))
+    return [Completion(name, stage.start, cursor, "command", command.summary) for name, command in fits]
+
+
+def _named(command: AnyCommand, begun: str) -> str:
+    """The command's name that begins so, or its alias; empty: none does."""
+    names = (command.name, *command.aliases)
+    return begun if begun in names else next((name for name in names if name.startswith(begun)), "")
 
 
 def _can_follow(stage: OpenStage, command: AnyCommand) -> bool:

@@ -48,7 +48,7 @@ SLASH_GROUPS: Groups = (
         ),
     ),
     (_OTHERS, ("mcp", "hook", "program_hooks", "plugins", "provider")),
-    (_REST, ("config", "hub", "find_tool", "quit")),
+    (_REST, ("config", "settings", "setup", "theme", "keys", "notices", "hub", "find_tool", "quit")),
 )
 _TITLES = {
     **dict.fromkeys(("session", "conversation", "prompts"), _TALK),

@@ -2,13 +2,28 @@
 
 import os
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from gshtui.bus.agent_data import ProgramCommand
 from gshtui.commands.completion import Completion
-from gshtui.ui.prompt.completion_sources import CommandSource, FileIndex, FileSource, ProgramCommandSource, walk_project
+from gshtui.commands.completion import complete as completions
+from gshtui.commands.declaration import Caller
+from gshtui.commands.registry import Registry
+from gshtui.ui.prompt.completion_sources import (
+    CommandSource,
+    FileIndex,
+    FileSource,
+    LineCompletion,
+    ProgramCommandSource,
+    View,
+    walk_project,
+)
+from gshtui.ui.window.features import slash_words
+from tests.kit.running_hub import running_hub
+from tests.kit.shell_forms import PARTS
 
 
 def tree(root: Path, *files: str) -> Path:
@@ -124,6 +139,33 @@ async def test_commands_that_were_used_come_first_but_for_the_one_that_is_writte
     source = CommandSource(complete, lambda: used)
     found = await source.candidates(typed, source.start(typed, 0) or 0)
     assert [item.insert for item in found] == offered
+
+
+async def test_every_word_that_works_after_a_slash_is_offered_by_each_of_its_beginnings(tmp_path: Path) -> None:
+    views = {word: View(key, key) for word, key in slash_words()}
+    async with running_hub(tmp_path, parts=PARTS, visiting=True) as hub:
+
+        async def complete(line: str, cursor: int) -> Sequence[LineCompletion]:
+            return await completions(hub.registry, hub.invocation(Caller()), line, cursor)
+
+        source = CommandSource(complete, views=views)
+        commands = hub.registry.visible(Caller())
+        words = {name for one in commands for name in (one.name, *one.aliases)} | views.keys()
+        assert words > {"settings", "theme", "new", "exit", "permissions", "model"}
+        missing: list[str] = []
+        for word in words:
+            for end in range(1, len(word) + 1):
+                typed = f"/{word[:end]}"
+                offered = [item.insert for item in await source.candidates(typed, source.start(typed, 0) or 0)]
+                if not any(one == word or _same(hub.registry, one, word) for one in offered):
+                    missing.append(typed)
+                if end == len(word) and offered[0] != word:
+                    missing.append(f"{typed} first")
+        assert not missing
+
+
+def _same(registry: Registry, one: str, other: str) -> bool:
+    return one in registry and other in registry and registry.get(one) is registry.get(other)
 
 
 async def test_the_commands_of_an_agents_program_are_offered() -> None:

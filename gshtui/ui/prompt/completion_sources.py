@@ -10,9 +10,9 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable, Container, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gshtui.bus.agent_data import ProgramCommand
 from gshtui.system.tasks import start_job
@@ -38,6 +38,22 @@ class LineCompletion(Protocol):
     def kind(self) -> str: ...
     @property
     def detail(self) -> str: ...
+
+
+class View(NamedTuple):
+    """A view of the window: the id of the key that opens it, and what it does."""
+
+    key: str
+    does: str
+
+
+class _ViewWord(NamedTuple):
+    """A word that opens one, as a completion."""
+
+    value: str
+    start: int
+    kind: str
+    detail: str
 
 
 CompleteLine = Callable[[str, int], Awaitable[Sequence[LineCompletion]]]
@@ -71,6 +87,7 @@ class CommandSource:
         used: names of commands that the person used, the latest first; they come first, then what most people want,
             then the others by subject.
         runs: whether a command needs no parameters.
+        views: words that open a view of the window, with what they say → its key.
     """
 
     def __init__(
@@ -78,8 +95,10 @@ class CommandSource:
         complete: CompleteLine,
         used: Callable[[], Sequence[str]] = _none_used,
         runs: Callable[[str], bool] = lambda _: False,
+        views: Mapping[str, View] | None = None,
     ) -> None:
         self._complete = complete
+        self._views = views or {}
         self._used = used
         self._runs = runs
 
@@ -91,7 +110,14 @@ class CommandSource:
 
     async def candidates(self, before: str, start: int) -> Sequence[CompletionItem]:
         found: list[CompletionItem] = []
-        items = list(await self._complete(before, len(before)))
+        items: list[LineCompletion] = list(await self._complete(before, len(before)))
+        views: Mapping[str, View] = self._views if " " not in before else {}
+        known = {item.value for item in items}
+        items += [
+            _ViewWord(word, 1, "command", view.does)
+            for word, view in views.items()
+            if word.startswith(before[1:]) and word not in known
+        ]
         titles: dict[str, str] = {}
         if any(item.kind == "command" for item in items):
             typed = before[start:].removeprefix("/")
@@ -104,6 +130,7 @@ class CommandSource:
             first = item.kind == "command" and before[: item.start].strip() in ("", "/")
             typed = before[item.start :]
             fit = fuzzy_match(typed, item.value)
+            view = views.get(item.value)
             found.append(
                 CompletionItem(
                     insert=item.value,
@@ -114,8 +141,12 @@ class CommandSource:
                     marked=tuple(at + first for at in fit.positions) if fit else (),
                     ends_word=item.kind != "variable" and not item.value.endswith("="),
                     group=titles.get(item.value, ""),
-                    key=_KEYS.get(item.value, "") if first else "",
-                    runs=first and not before[: item.start].strip(" /") and self._runs(item.value),
+                    key=_KEYS.get(item.value) or (views[item.value].key if item.value in views else "")
+                    if first
+                    else "",
+                    runs=first
+                    and not before[: item.start].strip(" /")
+                    and (view is not None or self._runs(item.value)),
                 )
             )
         return found

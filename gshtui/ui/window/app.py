@@ -47,7 +47,7 @@ from gshtui.ui.prompt.prompt_status import PromptStatus
 from gshtui.ui.settings.settings_feature import SettingsFeature
 from gshtui.ui.window import lazy_imports
 from gshtui.ui.window.farewell import farewell
-from gshtui.ui.window.features import FEATURES, action_of, own_keys
+from gshtui.ui.window.features import FEATURES, action_of, own_keys, slash_words
 from gshtui.ui.window.main_area import MainArea, SessionOffer
 from gshtui.ui.window.notifications import Attention, Notices
 from gshtui.ui.window.stylesheets import style_paths
@@ -123,7 +123,7 @@ class Workbench(ThemedApp[int], AppBase):
         """The widgets of the centre; a test's window has others."""
         from gshtui.ui.window.main_area import make_main_area
 
-        return make_main_area(self.bridge, self.clock)
+        return make_main_area(self.bridge, self.clock, dict(slash_words()))
 
     def get_default_screen(self) -> Screen[Any]:
         return self.bench

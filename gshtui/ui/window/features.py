@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gshtui.ui.agents.agents_feature import AgentsFeature
 from gshtui.ui.approvals.approvals_feature import ApprovalsFeature
 from gshtui.ui.calls.calls_feature import CallsFeature
@@ -82,7 +84,12 @@ def opening_key(line: str, opened: str) -> str:
         opened: what the command opens by its bare name (`Command.opens`).
     """
     word = line.strip().removeprefix("/")
-    for words in (WORDS, *(feature.WORDS for feature in FEATURES)):
-        if word in words:
-            return words[word]
+    if key := dict(slash_words()).get(word):
+        return key
     return next((feature.OPENS[opened] for feature in FEATURES if opened in feature.OPENS), "")
+
+
+def slash_words() -> Iterator[tuple[str, str]]:
+    """The words after a slash that open a view of the window, with their keys."""
+    for words in (WORDS, *(feature.WORDS for feature in FEATURES)):
+        yield from words.items()

@@ -27,12 +27,13 @@ from gshtui.bus.events.session_events import SessionOpened
 from gshtui.ui.approvals.approvals_pane import ApprovalsPane
 from gshtui.ui.kit.bridge import Bridge, NotReady
 from gshtui.ui.kit.keys.bound_keys import key_of
+from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widgets.fitted_text import fit
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.kit.widgets.front_scroll import FrontScroll
 from gshtui.ui.prompt.addressee import Addressee
-from gshtui.ui.prompt.completion_sources import CommandSource, ProgramCommandSource
+from gshtui.ui.prompt.completion_sources import CommandSource, ProgramCommandSource, View
 from gshtui.ui.prompt.prompt_completion import CompletionPopup, CompletionSource
 from gshtui.ui.prompt.prompt_input import PromptInput
 from gshtui.ui.prompt.prompt_queue import QueuePane
@@ -386,8 +387,13 @@ class PromptArea(Vertical):
         app_of(self).push_screen(FoldScreen(message.title, message.text))
 
 
-def make_main_area(bridge: Bridge, now: Callable[[], float]) -> MainArea:
-    """The centre of a window whose hub is behind this bridge. `now`: seconds since the epoch."""
+def make_main_area(bridge: Bridge, now: Callable[[], float], views: Mapping[str, str]) -> MainArea:
+    """The centre of a window whose hub is behind this bridge.
+
+    Args:
+        now: seconds since the epoch.
+        views: words after a slash that open a view → its key.
+    """
     agent = bridge.opening.agent or "main"
     area = PromptArea(agent, project=bridge.opening.cwd, now=now)
     area.input.add_source(ProgramCommandSource(lambda: area.input.addressee.commands, lambda: area.input.commands))
@@ -395,7 +401,8 @@ def make_main_area(bridge: Bridge, now: Callable[[], float]) -> MainArea:
     def runs(name: str) -> bool:
         return name in bridge.commands and bridge.commands[name].complete
 
-    area.input.add_source(CommandSource(bridge.complete, area.input.past.commands, runs))
+    shown = {word: View(key, KEYS[key].help) for word, key in views.items()}
+    area.input.add_source(CommandSource(bridge.complete, area.input.past.commands, runs, shown))
 
     def connect() -> None:
         _connect(bridge, area)
