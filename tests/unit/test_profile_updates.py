@@ -179,6 +179,7 @@ RULE = HEAD + "[[profiles.vibe.rules]]\n"
         (TABLE + "modes = { chosen = '' }\n", "`vibe.modes.chosen`"),
         (HEAD + '[[profiles.vibe.modes.each]]\nname = "ask"\narguments = []\n', r"`vibe.modes.each\[ask\].arguments`"),
         (HEAD + '[[profiles.vibe.modes.each]]\nname = "ask"\nlike = "yolo"\n', r"`vibe.modes.each\[ask\].like`"),
+        (HEAD + '[[profiles.vibe.modes.each]]\nname = "ask"\napproved = "."\n', r"`vibe.modes.each\[ask\].approved`"),
         (TABLE + 'modes = { each = "x" }\n', "`vibe.modes.each`"),
         (TABLE + 'remove = ["conversation.resume"]\n', "`vibe.conversation.resume`"),
         (TABLE + 'remove = ["modes"]\n', "`vibe.modes`"),

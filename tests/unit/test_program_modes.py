@@ -238,8 +238,8 @@ def test_what_holds_a_mode_is_passed_in_each_from_which_its_key_leads_there() ->
 @pytest.mark.parametrize(
     ("folder", "leads"),
     [
-        ("claude/2.1.332", ["auto", "ask", ""]),
-        ("qwen/0.24.4", ["ask", "edit", "ask", ""]),
+        ("claude/2.1.332", ["", "ask", ""]),
+        ("qwen/0.24.4", ["ask", "", "ask", ""]),
     ],
 )
 def test_an_answer_to_a_plan_lets_it_into_that_mode_alone(folder: str, leads: list[str]) -> None:
@@ -249,7 +249,10 @@ def test_an_answer_to_a_plan_lets_it_into_that_mode_alone(folder: str, leads: li
     assert read is not None
     asked = read.question
     assert [program_modes.approved(profile, asked, asked.id, one.key) for one in asked.choices] == leads
-    key = asked.choices[0].key
+    key = asked.choices[leads.index("ask")].key
+    each = tuple(msgspec.structs.replace(rule, approved="^Yes") for rule in profile.modes.each)
+    wide = msgspec.structs.replace(profile, modes=msgspec.structs.replace(profile.modes, each=each))
+    assert program_modes.approved(wide, asked, asked.id, key) == "ask", "never a wider one"
     assert not program_modes.approved(profile, asked, "another", key)
     assert not program_modes.approved(profile, None, asked.id, key)
     models = (*asked.choices, QuestionChoice("9", "Type something."))  # a model asks with the same words

@@ -74,7 +74,8 @@ def passed_rule(profile: Profile, mode: GuardMode) -> ProgramModeRule | None:
 
 
 def approved(profile: Profile, asked: OpenQuestion | None, question: str, choice: str) -> GuardMode | Literal[""]:
-    """The mode into which this answer lets the program go, where that is its own question; empty: into no other one.
+    """The mode into which this answer lets the program go, where that is its own question; empty: into no other one, or
+    into one in which it asks no more for all, which its row goes on to say whoever chose it.
 
     Where a model asks, one answer at least is not the program's, and has no meaning.
     """
@@ -82,7 +83,7 @@ def approved(profile: Profile, asked: OpenQuestion | None, question: str, choice
         return ""
     label = next((one.label for one in asked.choices if one.key == choice), "")
     for rule in profile.modes.each:
-        if rule.approved and compile_linear(rule.approved).search(label):
+        if rule.approved and rule.like == "ask" and compile_linear(rule.approved).search(label):
             return rule.like
     return ""
 
