@@ -175,6 +175,7 @@ TERMINAL_WRITERS = {
     "gshtui/guard/sandbox/escapes.py": "JSON, for the self-test that started it",
     "gshtui/guard/sandbox/network_start.py": "the system's words, below a command whose output is sanitised",
     "gshtui/headless/agents/agent_pane/pane_screen.py": "a door",
+    "gshtui/headless/agents/agent_terminal.py": "what the hub has had such a door draw",
     "gshtui/headless/agents/agent_runner.py": "the wire, for the process that started it",
     "gshtui/headless/streams.py": "a door",
     "gshtui/headless/servers/tool_process.py": "the wire, for the process elsewhere that started it and sanitises it",

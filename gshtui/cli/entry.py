@@ -53,6 +53,8 @@ def main(argv: list[str] | None = None) -> int:
 
             if quick(arguments):
                 return 0
+        if arguments[:3] == ["agent", "run", "--spec"] and len(arguments) == 4 and not completing:
+            return _agent(arguments[3])
         return _command(arguments) if arguments or completing else _window()
     except SystemExit as left:
         return left.code if isinstance(left.code, int) else int(left.code is not None)
@@ -69,6 +71,15 @@ def main(argv: list[str] | None = None) -> int:
         from gshtui.headless.crash import report_crash
 
         return report_crash(error)
+
+
+def _agent(spec: str) -> int:
+    """The terminal of an agent: each has such a process, of which click would be a half."""
+    from pathlib import Path
+
+    from gshtui.headless.agents.agent_terminal import run_agent
+
+    return run_agent(Path(spec))
 
 
 def _unusable_home() -> str:

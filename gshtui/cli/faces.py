@@ -131,7 +131,7 @@ def agent_run(spec: Path, as_json: bool) -> int:
     `agent spawn` runs this command in a new terminal. It also works without a window: questions then wait for the next
     window, or for your answer here. With --json it prints one event per line and reads nothing from the terminal.
     """
-    from gshtui.headless.agents.agent_runner import run_agent
+    from gshtui.headless.agents.agent_terminal import run_agent
 
     return run_agent(spec, as_json=as_json)
 

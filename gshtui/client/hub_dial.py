@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from gshtui.client.hub_greeting import greeted, line_from
-from gshtui.client.pane_protocol import PaneOpening
 from gshtui.client.window_protocol import WindowOpening
 from gshtui.system.processes import process_limits
 
@@ -46,19 +45,6 @@ def window_opening(
         model=model,
         mode=mode,
         where=where(),
-        cwd=cwd,
-        environ=dict(environ),
-        umask=process_limits.umask(),
-        limits=process_limits.limits(),
-    )
-
-
-def pane_opening(agent: str, *, session: str, cwd: str, environ: Mapping[str, str], cut: bool = False) -> PaneOpening:
-    """What the pane of an agent asks for. Call it as `window_opening`."""
-    return PaneOpening(
-        agent=agent,
-        session=session,
-        cut=cut,
         cwd=cwd,
         environ=dict(environ),
         umask=process_limits.umask(),
@@ -100,15 +86,14 @@ class HubDial:
         return await asyncio.wrap_future(self._connected)
 
 
-def dial(opening: WindowOpening | PaneOpening, coming: Callable[[], bool] = lambda: False) -> socket.socket | None:
+def dial(opening: WindowOpening, coming: Callable[[], bool] = lambda: False) -> socket.socket | None:
     """A connection to the hub that takes this face; `None`: there is none. Blocks. `coming`: as of `HubDial`.
     Raises `TimeoutError`: it does not answer.
     """
-    kind = "pane" if isinstance(opening, PaneOpening) else "window"
     until = time.monotonic() + _COMES_WITHIN
     while True:
         comes = coming()  # asked first: it may be there a moment after one has looked
-        for connected in greeted(kind, ANSWER_WITHIN):
+        for connected in greeted("window", ANSWER_WITHIN):
             try:
                 connected.sendall(msgspec.json.encode(opening) + b"\n")
                 if line_from(connected).get("begins") is True:

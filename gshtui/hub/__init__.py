@@ -3,13 +3,12 @@
 `composition.py` has the one list of parts, `hub.py` runs them. A window, a headless command and a native agent's own
 process run the same hub with different parts (`hub_options.py`); one that ends soon (`visiting`, such as `gsh` at a
 prompt) takes over no agent while a keeper runs; `parts/agents_part.py` makes the window's own agent,
-`parts/native_part.py` the agent of an agent's process. `command_offers.py` offers the commands;
-`parts/keeper_watch.py` sees to it that a keeper runs; `faces/asked_commands.py` runs commands for processes that ask
-the keeper, in a workspace for each folder (`faces/workspaces.py`), and `faces/asked_turns.py` takes turns for them,
-each on a hub of its own with the keeper as its `host`; `faces/asked_agents.py` runs the native agents
-(`faces/native_run.py`) of terminals, `faces/asked_windows.py` is the hub of windows in other processes in the same
-way, behind `faces/window_hub.py`, the one door that a window has to its hub wherever that is; `faces/turn.py` is such
-a turn, for a face in the same process, too; `parts/keeper_notices.py` calls the person without a window, and
-`replay/replay_hub.py` is the hub of a replay: its bus carries only recorded events (`replay/replay_player.py`), and
-what would change something is refused.
+`parts/native_part.py` the agent of an agent's process. `command_offers.py` offers the commands; `parts/keeper_watch.py`
+sees to it that a keeper runs; `faces/asked_commands.py` runs commands for processes that ask the keeper, in a workspace
+for each folder (`faces/workspaces.py`), and `faces/asked_turns.py` takes turns for them, each on a hub of its own with
+the keeper as its `host`; `faces/native_run.py` is a native agent's life, `faces/asked_windows.py` is the hub of windows
+in other processes in the same way, behind `faces/window_hub.py`, the one door that a window has to its hub wherever
+that is; `faces/turn.py` is such a turn, for a face in the same process, too; `parts/keeper_notices.py` calls the person
+without a window, and `replay/replay_hub.py` is the hub of a replay: its bus carries only recorded events
+(`replay/replay_player.py`), and what would change something is refused.
 """

@@ -137,15 +137,15 @@ KINDS: dict[str, VisitorKind] = {
 """`agent`: one of ours in a terminal, about itself. `face`: a command of this user. `shell`: a shell's plugin. `hub`:
 another window of this user, which hears what shells do from the one that they report to. `reader`: a process of this
 user that is about to read the record; it is answered `{"synced": true}` once what stood in the spool is stored, or
-`false` if not all of it could be. `prompt`: a shell in which a line is being typed; it asks
-`{"ask": N, "text": …, "cwd": …, "previous": …}` and is answered `{"answer": N, "text": …}`, the command to suggest
-(`shell/log/suggestions.py`); what it asks is kept nowhere. `command`: a command of this user, `gsh-tui agent ls`,
-which the keeper runs for it (`hub/faces/asked_commands.py`). `turn`: a face without a window, `gsh WORDS`, for which
-the keeper takes a turn (`hub/faces/asked_turns.py`); it answers the questions of that turn alone. `window`: a window,
-whose hub is here (`hub/faces/asked_windows.py`). `pane`: the pane in the terminal of an agent that runs here
-(`hub/faces/asked_agents.py`). `mcp`, `acp`: a program that uses our commands by MCP, or our agent by ACP, whose
-messages are passed on as they are (`headless/servers/asked_programs.py`). `ssh`: a process that has the hub keep the
-door for people elsewhere (`headless/servers/asked_doors.py`).
+`false` if not all of it could be. `prompt`: a shell in which a line is being typed; it asks `{"ask": N, "text": …,
+"cwd": …, "previous": …}` and is answered `{"answer": N, "text": …}`, the command to suggest
+(`shell/log/suggestions.py`); what it asks is kept nowhere. `command`: a command of this user, `gsh-tui agent ls`, which
+the keeper runs for it (`hub/faces/asked_commands.py`). `turn`: a face without a window, `gsh WORDS`, for which the
+keeper takes a turn (`hub/faces/asked_turns.py`); it answers the questions of that turn alone. `window`: a window, whose
+hub is here (`hub/faces/asked_windows.py`). `pane`: the terminal of an agent that runs here, whose pane is drawn here,
+too (`headless/agents/asked_agents.py`). `mcp`, `acp`: a program that uses our commands by MCP, or our agent by ACP,
+whose messages are passed on as they are (`headless/servers/asked_programs.py`). `ssh`: a process that has the hub keep
+the door for people elsewhere (`headless/servers/asked_doors.py`).
 
 A shell's plugin is connected while its prompt waits and hangs up before a command runs (zsh cannot keep a program from
 inheriting the descriptor): the end of its connection does not mean that the shell is gone, its process's end does. Its

@@ -5,6 +5,7 @@ Processes are ended at the end of a block with everything that they started. Wai
 
 import asyncio
 import contextlib
+import json
 import signal
 import sys
 from collections.abc import AsyncGenerator, Generator, Sequence
@@ -17,13 +18,17 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptSubmitted
+from gshtui.client.hub_greeting import greeted, line_from
 from gshtui.fleet.core.ports import LaunchTerms
 from gshtui.fleet.native.relay import Relay
 from gshtui.fleet.native.spec import Spec, make_spec, write_spec
 from gshtui.guard.approval.gate import Gate
+from gshtui.headless.agents.agent_terminal import AgentTerminal
 from gshtui.settings import paths
 from gshtui.system.ids import new_id
+from gshtui.tmux.server import TmuxServer
 from tests.kit.command import environment
+from tests.kit.tmux import eventually
 from tests.kit.warm_program import WarmProcess, start_gsh
 
 DEADLINE = 60.0
@@ -174,3 +179,21 @@ def kill(process: WarmProcess) -> None:
     """As `kill -9` does."""
     process.send_signal(signal.SIGKILL)
     process.wait(DEADLINE)
+
+
+def opening_answer(spec_file: Path) -> dict[str, Any]:
+    """What the hub says to this process, which asks for the agent of this spec."""
+    (connected,) = greeted("pane", DEADLINE)
+    with connected:
+        connected.sendall(json.dumps(AgentTerminal(spec_file).opening()).encode() + b"\n")
+        return line_from(connected)
+
+
+async def shown(tmux: TmuxServer, pane: str, *words: str) -> str:
+    """The screen with its history, once all the words stand on it."""
+
+    async def look() -> str:
+        text = "\n".join(await tmux.capture(pane, start=-500, styled=False, join=True))
+        return text if all(word in text for word in words) else ""
+
+    return await eventually(look)

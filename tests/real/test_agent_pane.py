@@ -9,7 +9,7 @@ from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import command, environment
-from tests.kit.native_agents import AGENT, prepare_spec, relay_window
+from tests.kit.native_agents import AGENT, prepare_spec, relay_window, shown
 from tests.kit.resident import beside
 from tests.kit.tmux import eventually, tmux
 
@@ -21,16 +21,6 @@ async def start(tmux: TmuxServer, file: Path, folder: Path) -> PaneInfo:
     """The agent in its terminal."""
     argv = command(["agent", "run", "--spec", str(file)])
     return await tmux.spawn("gsh-agent-0012", argv, cwd=folder, env=environment(), width=80, height=24)
-
-
-async def shown(tmux: TmuxServer, pane: str, *words: str) -> str:
-    """The screen with its history, once all the words stand on it."""
-
-    async def look() -> str:
-        text = "\n".join(await tmux.capture(pane, start=-500, styled=False, join=True))
-        return text if all(word in text for word in words) else ""
-
-    return await eventually(look)
 
 
 async def test_a_person_prompts_answers_and_leaves_in_the_pane(tmux: TmuxServer, tmp_path: Path, beside: str) -> None:

@@ -249,7 +249,7 @@ async def test_a_folder_that_is_gone_and_a_model_that_is_not_there(tmp_path: Pat
 FILLED = """
 import resource, signal, sys
 from pathlib import Path
-from gshtui.headless.agents.agent_runner import run_agent
+from gshtui.headless.agents.agent_terminal import run_agent
 
 def fill(*_):
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))

@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import termios
 from contextlib import closing
 from pathlib import Path
 
@@ -18,34 +19,33 @@ from gshtui.bus.events.agent_events import (
     AgentAdded,
     AgentStatusChanged,
     InterruptRequested,
-    PromptSubmitted,
     ToolStarted,
     TurnFinished,
 )
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.session_events import SessionOpened
-from gshtui.client.hub_dial import dial, pane_opening
 from gshtui.fleet.keeper.keeper import running_keeper
-from gshtui.fleet.native.spec import read_spec, with_mode
-from gshtui.headless.agents.agent_runner import AgentTerminal
+from gshtui.fleet.native.spec import with_mode
 from gshtui.settings import paths
 from gshtui.store.record.store import Store
 from gshtui.system.caller_environment import MARK
-from tests.kit.command import environment
+from gshtui.tmux.server import TmuxServer
+from tests.kit.command import ROOT, command, environment
 from tests.kit.native_agents import (
     AGENT,
-    DEADLINE,
     RelayWindow,
     agent_process,
+    opening_answer,
     prepare_spec,
     relay_window,
+    shown,
     wait_for_exit,
 )
 from tests.kit.resident import resident
-from tests.kit.tmux import eventually
+from tests.kit.tmux import eventually, tmux
 from tests.kit.warm_program import run_gsh
 
-__all__ = ["resident"]
+__all__ = ["resident", "tmux"]
 pytestmark = pytest.mark.usefixtures("resident")
 
 
@@ -78,6 +78,12 @@ async def sleeping(window: RelayWindow) -> psutil.Process:
     return found
 
 
+def reads_keys(pid: int) -> bool:
+    """Whether a process reads keys as they are pressed."""
+    with Path(f"/proc/{pid}/fd/0").open("rb", buffering=0) as terminal:
+        return not termios.tcgetattr(terminal)[3] & termios.ICANON
+
+
 async def gone(process: psutil.Process) -> None:
     def is_gone() -> bool:
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -100,11 +106,19 @@ async def test_the_agent_is_in_the_hub_and_its_terminal_loads_nothing_of_one(tmp
         assert holder() == 0
 
 
-def test_the_terminals_process_loads_no_hub_no_record_and_no_sdk() -> None:
-    heavy = {"pydantic", "sqlite3", "apsw", "click", "anthropic", "openai", "textual", "psutil", "gshtui.hub.hub"}
-    code = f"import sys, gshtui.headless.agents.agent_runner; print(*({heavy!r} & sys.modules.keys()))"
+def test_the_terminals_process_loads_the_standard_library_alone(tmp_path: Path) -> None:
+    """Until its agent has ended: there is one for each agent, and what is loaded is paid for that often."""
+    _, file = prepare_spec(tmp_path, "what failed?", background=True)
+    code = "import sys; from gshtui.cli.entry import main\n"
+    code += f"code = main(['agent', 'run', '--spec', {str(file)!r}])\n"
+    code += "print('LOADED', code, *sorted({name.partition('.')[0] for name in sys.modules}))"
     ran = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True)
-    assert ran.stdout.split() == []
+    *_, line = ran.stdout.splitlines()
+    mark, status, *loaded = line.split()
+    assert (mark, status) == ("LOADED", "0"), ran.stdout
+    own = {"gshtui", "__main__"} | {name for name in loaded if name.startswith(("_", "sitecustomize"))}
+    assert set(loaded) - sys.stdlib_module_names - own == set()
+    assert {"asyncio", "subprocess", "logging"}.isdisjoint(loaded)
 
 
 async def test_a_killed_terminal_ends_the_agent_and_its_tools(tmp_path: Path) -> None:
@@ -206,16 +220,40 @@ async def test_a_stopped_hub_gives_the_agent_back_to_its_terminal_in_its_last_mo
             assert (await wait_for_exit(process))[0] == 128 + signal.SIGTERM
 
 
-@pytest.mark.parametrize("hosted", [True, False])
-async def test_what_its_person_types_before_it_listens_is_answered(tmp_path: Path, hosted: bool) -> None:
+@pytest.mark.tmux
+async def test_what_its_person_types_before_a_hub_listens_is_answered(tmux: TmuxServer, tmp_path: Path) -> None:
+    """A hub that is busy takes the agent late."""
     _, file = prepare_spec(tmp_path)
-    terminal = AgentTerminal(read_spec(file), as_json=True)
-    answered = terminal.bus.wait_for(TurnFinished, timeout=DEADLINE)
-    terminal.bus.publish(PromptSubmitted(prompt="p1", agent=AGENT, text="what failed?"))
-    living = asyncio.ensure_future(terminal.live(hosted=hosted))
-    assert (await answered).stop == "end"
-    signal.raise_signal(signal.SIGTERM)
-    assert await living == 128 + signal.SIGTERM
+    argv = command(["agent", "run", "--spec", str(file)])
+    pid = hub()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        pane = await tmux.spawn("gsh-agent-0012", argv, cwd=tmp_path, env=environment(), width=80, height=24)
+        await eventually(lambda: asyncio.to_thread(reads_keys, pane.pid))
+        await tmux.type_bytes(pane.pane, b"what failed?\r")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    await shown(tmux, pane.pane, "› what failed?", "── done")
+
+
+@pytest.mark.tmux
+async def test_what_is_typed_and_not_sent_outlives_the_hub(tmux: TmuxServer, tmp_path: Path) -> None:
+    """The next one says so, and draws it where the last one did, in the conversation that there was."""
+    _, file = prepare_spec(tmp_path)
+    argv = command(["agent", "run", "--spec", str(file)])
+    pane = (await tmux.spawn("gsh-agent-0012", argv, cwd=tmp_path, env=environment(), width=80, height=24)).pane
+    await tmux.type_bytes(pane, b"what failed?\r")
+    await shown(tmux, pane, "── done", "idle")
+    await tmux.type_bytes(pane, "half a sentence é漢".encode())
+    await shown(tmux, pane, "› half a sentence é漢")
+    os.kill(hub(), signal.SIGKILL)
+    text = await shown(tmux, pane, "The hub has ended.", "› half a sentence é漢")
+    assert text.count("› half a sentence") == 1
+    await tmux.send_keys(pane, "Enter")
+    await shown(tmux, pane, "› half a sentence é漢\n", "── done")
+    with closing(sqlite3.connect(paths.data_dir() / "gsh.db")) as record:
+        assert record.execute("SELECT count(DISTINCT session) FROM messages").fetchone() == (1,)
+    assert run_gsh("hub", "stop", "--yes").code == 0
 
 
 async def test_a_background_agent_that_rests_goes_on_when_its_hub_is_stopped(tmp_path: Path) -> None:
@@ -260,23 +298,23 @@ async def test_who_the_record_does_not_name_is_no_pane(tmp_path: Path) -> None:
         row = await store.agents.add(row, SpawnRequest())
         await store.agents.update(row.id, ended=ended, pid=pid)
         prepare_spec(tmp_path, agent=row.id)
-        opening = pane_opening(row.id, session="", cwd=str(tmp_path), environ=os.environ)
-        assert await asyncio.to_thread(dial, opening) is None
+        assert "begins" not in await asyncio.to_thread(opening_answer, paths.data_dir() / "agents" / f"{row.id}.json")
     await store.close()
 
 
 async def test_only_the_agents_own_terminal_is_its_pane(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither another agent's terminal nor a command of an agent gets one, nor does anybody one that runs."""
     _, file = prepare_spec(tmp_path)
-    code = "import os, sys; from gshtui.client.hub_dial import dial, pane_opening\n"
-    code += f"opening = pane_opening({AGENT!r}, session='', cwd=os.getcwd(), environ=os.environ)\n"
-    code += "sys.exit(dial(opening) is not None)"
+    code = "import sys; from pathlib import Path; from tests.kit.native_agents import opening_answer\n"
+    code += f"sys.exit('begins' in opening_answer(Path({str(file)!r})))"
     for marks in ({"GSH_AGENT": "0099"}, {MARK: "call", "GSH_AGENT": AGENT}):
-        child = await asyncio.create_subprocess_exec(sys.executable, "-c", code, cwd=tmp_path, env=environment(marks))
+        path = {"PYTHONPATH": str(ROOT)}
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", code, cwd=tmp_path, env=environment(marks | path)
+        )
         assert await child.wait() == 0, marks
     with agent_process(file, tmp_path) as process:
         await eventually(lambda: asyncio.to_thread(lambda: holder() == hub() != 0))
-        another = pane_opening(AGENT, session="", cwd=str(tmp_path), environ=os.environ)
-        assert await asyncio.to_thread(dial, another) is None
+        assert "begins" not in await asyncio.to_thread(opening_answer, file)
         process.send_signal(signal.SIGTERM)
         await wait_for_exit(process)

@@ -35,7 +35,9 @@ from gshtui.guard.approval.answer_keys import (
     offers,
 )
 from gshtui.headless.agents.agent_pane.agent_pane import AgentPane
+from gshtui.headless.agents.agent_pane.pane_screen import LinkedScreen, PaneScreen, TerminalScreen
 from gshtui.headless.turns.approval_prompt import KeyReader
+from gshtui.text.sanitise import CleanText
 from tests.kit.intent_oracle import IntentOracle, random_typing
 from tests.kit.native_agents import prepare_spec
 
@@ -323,32 +325,76 @@ class Clock:
 
 
 class WatchedPane(AgentPane):
-    """A pane that says when it has drawn; `story` is told what can be seen then."""
+    """A pane that says when its question is on the screen; `story` is told what can be seen then."""
 
     story: IntentOracle
     clock: Clock
+    screen: PaneScreen
     waiting: list[ApprovalRequested]
+    drawn = ""
 
     def draw(self) -> None:
+        draws = not self.screen.behind
         super().draw()
-        front = self.waiting[0].approval if self.waiting else ""
-        if front and front not in self.story.shown:
-            self.story.shown = {front: self.clock.now}
+        if draws:
+            self.drawn = self.front
+        if not self.screen.behind:
+            self.see()
+
+    @property
+    def front(self) -> str:
+        return self.waiting[0].approval if self.waiting else ""
+
+    def see(self) -> None:
+        if self.front and self.front == self.drawn and self.front not in self.story.shown:
+            self.story.shown = {self.front: self.clock.now}
+
+
+class SlowTerminal:
+    """The screen of a pane in another process, which prints what comes when `print` says so."""
+
+    def __init__(self) -> None:
+        self.came = 0
+        self.screen = LinkedScreen(self.take, (100, 40), is_terminal=True)
+
+    def take(self, text: CleanText) -> None:
+        del text
+        self.came += 1
+
+    def print(self, pane: WatchedPane) -> None:
+        pane.see()
+        self.screen.note_seen(self.came)
 
 
 @pytest.mark.timeout(180)
-async def test_nothing_runs_unasked_in_an_agents_pane(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The pane itself, its line and its keys as a terminal sends them, on a clock of its own."""
+@pytest.mark.parametrize("linked", [False, True])
+async def test_nothing_runs_unasked_in_an_agents_pane(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], linked: bool
+) -> None:
+    """The pane itself, its line and its keys as a terminal sends them, on a clock of its own; `linked`: what is drawn
+    is on the screen only later."""
     spec, _ = prepare_spec(tmp_path)
     runs = prompts = 0
     for number in range(PANES):
         chance, clock, bus = random.Random(number), Clock(), Bus()
         said: list[Event] = []
         bus.subscribe(said.extend, ApprovalAnswered, PromptSubmitted, name="test")
-        story = IntentOracle()
-        pane = WatchedPane(spec, bus, cast("Any", None), leave=lambda: None, typed=lambda something: None, clock=clock)
+        story, terminal = IntentOracle(), SlowTerminal()
+        screen = terminal.screen if linked else TerminalScreen()
+        pane = WatchedPane(
+            spec,
+            bus,
+            screen,
+            cast("Any", None),
+            intend=bus.publish,
+            leave=lambda: None,
+            typed=lambda something: None,
+            clock=clock,
+        )
         waiting: list[ApprovalRequested] = []
-        pane.story, pane.clock, pane.waiting = story, clock, waiting
+        pane.story, pane.clock, pane.screen, pane.waiting = story, clock, screen, waiting
+        if linked:
+            pane.open()
         asked = 0
         line = ""
         began: tuple[str, bool] = ("", False)
@@ -393,11 +439,13 @@ async def test_nothing_runs_unasked_in_an_agents_pane(tmp_path: Path, capsys: py
             clock.now += chance.choice((0.0, 0.05, 0.5, 2.0))
             if chance.random() < 0.5:
                 pane.draw()
+            if linked and chance.random() < 0.9:
+                terminal.print(pane)
         assert story.unasked == [], number
         runs += story.runs
         pane.close()
         await bus.close(timeout=1)
-    assert runs > 20 and prompts > PANES / 20
+    assert runs > (3 if linked else 20) and prompts > PANES / 20
     capsys.readouterr()
 
 

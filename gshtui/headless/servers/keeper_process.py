@@ -25,12 +25,12 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.core.fleet_context import is_over
 from gshtui.fleet.keeper.keeper import DRAIN, LOCK, KeeperClaim, keeper_command
 from gshtui.headless import exits
+from gshtui.headless.agents.asked_agents import AskedAgents
 from gshtui.headless.commands.command_hub import load_settings, running_hub
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.servers.asked_doors import AskedDoors
 from gshtui.headless.servers.asked_programs import AskedPrograms
 from gshtui.headless.streams import complain
-from gshtui.hub.faces.asked_agents import AskedAgents
 from gshtui.hub.faces.asked_commands import AskedCommands
 from gshtui.hub.faces.asked_turns import AskedTurns
 from gshtui.hub.faces.asked_windows import AskedWindows

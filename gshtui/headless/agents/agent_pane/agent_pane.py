@@ -2,17 +2,13 @@
 
 It takes prompts, `/commands`, answers to the agent's questions, ctrl+c to interrupt and ctrl+d to end the agent. An
 answer is a line of one digit, typed and not pasted, and begun once its question was readable; `AnswerKeys` decides
-what it means. Questions appear one at a time. Created by `agent_runner`.
+what it means. Questions appear one at a time.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
-import os
-import select
-import signal
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -69,7 +65,6 @@ from gshtui.headless.agents.agent_pane.pane_markdown import AnswerLayout, Markdo
 from gshtui.headless.agents.agent_pane.pane_screen import PaneScreen
 from gshtui.programs.acp.acp_commands import program_name
 from gshtui.system.expected_error import ExpectedError
-from gshtui.system.face_mark import mark_face
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import start_job
 from gshtui.text import cells
@@ -78,9 +73,12 @@ from gshtui.text.sanitise import CleanText, clean_text, one_line, plain
 _FRAME = 0.05
 """Seconds between two drawings."""
 _INPUT_ROWS = 5
+_MOST_LINES = 5_000
+"""Lines that wait for a screen that takes none."""
 _OUTPUT_LINES = 40
 """Lines of a running tool's output to show."""
 _REASON = 2_000
+HUB_LOST = "The hub has ended. The agent goes on from what is in its conversation."
 _RULE_KEYS = "enter saves this rule and allows · ctrl+c goes back"
 _RULE_VOID = "that question is already closed; nothing will be saved · enter or ctrl+c"
 _WORDS = frozenset({"y", "yes", "n", "no", "a", "s"})
@@ -94,34 +92,43 @@ class AgentPane:
         self,
         spec: Spec,
         bus: Bus,
+        screen: PaneScreen,
         run_line: Callable[[str], Awaitable[str]],
         *,
+        intend: Callable[[Event], None],
         leave: Callable[[], None],
         typed: Callable[[bool], None],
+        draft: str = "",
+        goes_on: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """
         Args:
+            bus: has the agent's events.
+            screen: where it is drawn.
             run_line: runs a command and gives its text. Raises `ExpectedError`.
+            intend: is given what the person wants of the agent.
             leave: the person wants the agent to end.
             typed: told whether something is typed, after each piece of input.
+            draft: what is typed already.
+            goes_on: the screen shows what another one of this agent has drawn.
             clock: seconds that never go back.
         """
         self._agent = spec.agent
         self._bus = bus
+        self._screen = screen
         self._run_line = run_line
+        self._intend = intend
         self._leave = leave
         self._clock = clock
         self._typed = typed
-        self._screen = PaneScreen()
         self._keys = AnswerKeys()
-        self._input = InputLine(self._keys)
+        self._input = InputLine(self._keys, draft)
         self._layout = AnswerLayout(lambda: self._screen.size[0] - 1) if self._screen.is_terminal else None
         self._words = AnswerLines(self._layout)
         self._loading: asyncio.Task[None] | None = None
-        self._lines: list[CleanText] = [
-            styled(f"{spec.name or 'agent'} · {spec.agent} · {spec.place or spec.cwd}", BOLD)
-        ]
+        title = styled(f"{spec.name or 'agent'} · {spec.agent} · {spec.place or spec.cwd}", BOLD)
+        self._lines: list[CleanText] = [] if goes_on else [title]
         self._shown_output: dict[str, int] = {}
         self._asked: dict[str, ApprovalRequested] = {}
         self._row = AgentRow(id=spec.agent, name=spec.name or spec.agent, profile=program_name(spec.request.acp))
@@ -129,6 +136,7 @@ class AgentPane:
         """What the agent's program over ACP asks now, with its own answers."""
         self._offered: list[list[str]] = []
         """The first words of the commands that the program offers."""
+        self._drawn_question = ""
         self._answered = ""
         """The question answered last; it counts as closed once the gate says so."""
         self._answerable: asyncio.TimerHandle | None = None
@@ -136,6 +144,8 @@ class AgentPane:
         self._connected = False
         self._closed = False
         self._drawing: asyncio.TimerHandle | None = None
+        self._has_news = False
+        """Something is to be drawn once the screen is no longer behind."""
         self._commands: set[asyncio.Task[None]] = set()
 
     @property
@@ -144,24 +154,23 @@ class AgentPane:
         return bool(self._input.text.strip())
 
     @property
+    def draft(self) -> str:
+        """What is typed and not sent."""
+        return self._input.text
+
+    @property
     def in_reason(self) -> bool:
         """Whether the next line is the reason for a denial."""
         return self._keys.in_reason
 
     def open(self) -> None:
         """Start drawing and listening for input."""
-        loop = asyncio.get_running_loop()
-        self._screen.open()
+        self._screen.open(self.type, self._schedule_draw, self._seen)
         self._bus.subscribe(self.handle_events, name="pane", limit=5_000, when_full=WhenFull.MERGE)
-        if self._screen.is_terminal:
-            mark_face()
-            loop.add_reader(0, self._read)
-            with contextlib.suppress(ValueError, RuntimeError):
-                loop.add_signal_handler(signal.SIGWINCH, self._schedule_draw)
         self._schedule_draw()
 
     def close(self) -> None:
-        """Draw what is left and restore the terminal."""
+        """Draw what is left and give the screen back."""
         if self._closed:
             return
         self._closed = True
@@ -171,10 +180,8 @@ class AgentPane:
             self._drawing.cancel()
         if self._answerable is not None:
             self._answerable.cancel()
-        if self._screen.is_terminal:
-            asyncio.get_running_loop().remove_reader(0)
         self._lines += self._words.rest()
-        self.draw()
+        self._draw_now()
         self._screen.close()
 
     def connected(self, yes: bool) -> None:
@@ -256,8 +263,7 @@ class AgentPane:
         if front is None:
             self._keys.clear_question()
             return
-        if self._screen.is_terminal and select.select([0], [], [], 0)[0]:
-            self._read()  # what was typed before is not an answer to it
+        self._screen.read_waiting()  # what was typed before is not an answer to it
         self._keys.expect_question()
         self._lines += [*self._words.rest(), *question_lines(front)]
 
@@ -275,14 +281,30 @@ class AgentPane:
             self._drawing = asyncio.get_running_loop().call_later(_FRAME, self.draw)
 
     def draw(self) -> None:
-        """Draw new lines and the bottom rows. A question can be answered a moment after this."""
+        """Draw new lines and the bottom rows, once the screen shows what was drawn before."""
         self._drawing = None
+        self._has_news = self._screen.behind
+        if self._has_news:
+            del self._lines[:-_MOST_LINES]
+            return
+        self._draw_now()
+        if not self._screen.behind:
+            self._seen()
+
+    def _draw_now(self) -> None:
         lines, self._lines = self._lines, []
-        bottom, row, column = self._bottom()
-        self._screen.draw(lines, bottom, row, column)
-        if self._screen.behind:
-            self._schedule_draw()
-        elif (front := self._front) is not None and front.approval not in (self._keys.question, self._answered):
+        self._drawn_question = "" if self._front is None else self._front.approval
+        self._screen.draw(lines, *self._bottom())
+
+    def _seen(self) -> None:
+        """What was drawn is on the screen: a question can be answered a moment later."""
+        if self._closed:
+            return
+        if self._has_news:
+            self.draw()
+            return
+        front = self._front
+        if front is not None and front.approval == self._drawn_question not in (self._keys.question, self._answered):
             twice = (
                 changing(self._program) if front.effect == PROGRAM and self._program is not None else frozenset[str]()
             )
@@ -338,18 +360,6 @@ class AgentPane:
         bottom += [clean_text("  " if n else "› ", plain(text)) for n, text in enumerate(rows)]
         return bottom, row, column
 
-    def _read(self) -> None:
-        try:
-            data = os.read(0, 65_536)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if not data:
-            asyncio.get_running_loop().remove_reader(0)  # the terminal is gone; SIGHUP will follow
-            return
-        self.type(data)
-
     def type(self, data: bytes) -> None:
         """Handle the bytes that the terminal sent."""
         for wish in self._input.feed(data, self._clock()):
@@ -364,7 +374,7 @@ class AgentPane:
             case "interrupt" if self._keys.in_rule:
                 self._keys.leave_rule()
             case "interrupt":
-                self._bus.publish(InterruptRequested(agent=self._agent))
+                self._intend(InterruptRequested(agent=self._agent))
             case "leave":
                 self._leave()
             case "redraw":
@@ -389,7 +399,7 @@ class AgentPane:
             task.add_done_callback(self._commands.discard)
             return
         prompt = text.removeprefix("/") if text.startswith("//") else text
-        self._bus.publish(PromptSubmitted(prompt=new_id(), agent=self._agent, text=prompt))
+        self._intend(PromptSubmitted(prompt=new_id(), agent=self._agent, text=prompt))
 
     def _answer(self, wish: InputAction, text: str) -> bool:
         """Submit the line as the answer to the current question, if it is one; returns whether it was."""
@@ -401,7 +411,7 @@ class AgentPane:
         if choice is None or (reason and choice != "reason"):
             if word.lower() not in _WORDS or reason:
                 return False
-            self._show_notice("That is not an answer here: type its digit and press enter.")
+            self.show_notice("That is not an answer here: type its digit and press enter.")
             return True
         outcome = self._keys.submit_line(choice, "" if wish.pasted else wish.about)
         self._apply_outcome(outcome)
@@ -418,7 +428,7 @@ class AgentPane:
         """A line while a rule is shown: only an empty one agrees."""
         front = self._front
         if text:
-            self._show_notice("Nothing was saved: enter alone saves the rule, ctrl+c goes back.")
+            self.show_notice("Nothing was saved: enter alone saves the rule, ctrl+c goes back.")
         else:
             self._apply_outcome(self._keys.give_rule("" if front is None else front.rule, self._clock()))
 
@@ -428,21 +438,22 @@ class AgentPane:
                 self._answered = outcome.question
                 label = next((one.label for one in asked.choices if one.key == outcome.choice), "")
                 self._lines.append(styled(f"  {one_line(label, 120)}", BOLD))
-                self._bus.publish(QuestionAnswered(agent=self._agent, question=asked.id, choice=outcome.choice))
+                self._intend(QuestionAnswered(agent=self._agent, question=asked.id, choice=outcome.choice))
             case KeyChosen():
                 self._answered = outcome.question
                 answer = ApprovalAnswered(approval=outcome.question, decision=outcome.decision, reason=outcome.reason)
-                self._bus.publish(replace(answer, rule=outcome.rule))
+                self._intend(replace(answer, rule=outcome.rule))
             case RuleBegun():
                 if self._front is not None:
                     self._lines += rule_lines(self._front)
                 self._keys.show_rule(self._clock())
             case Swallowed():
-                self._show_notice(f"Not taken as an answer: {outcome.why}. Type it once the answers are shown.")
+                self.show_notice(f"Not taken as an answer: {outcome.why}. Type it once the answers are shown.")
             case _:
                 pass
 
-    def _show_notice(self, words: str) -> None:
+    def show_notice(self, words: str) -> None:
+        """Add a line of ours."""
         self._lines.append(styled(words, YELLOW))
 
     async def _command(self, line: str) -> None:

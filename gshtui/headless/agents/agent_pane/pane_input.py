@@ -59,15 +59,14 @@ class InputAction(msgspec.Struct, frozen=True):
 class InputLine:
     """The line and its cursor."""
 
-    def __init__(self, keys: AnswerKeys | None = None) -> None:
-        """`keys`: which question is on the screen, and when it can be answered."""
-        self.text = ""
-        self.cursor = 0
+    def __init__(self, keys: AnswerKeys | None = None, text: str = "") -> None:
+        """`keys`: which question is on the screen, and when it can be answered. `text`: no answer, as if pasted."""
+        self.text, self.cursor = text, len(text)
         self.keys = keys or AnswerKeys()
         self._now = 0.0
         self._decode = terminal_decoder()
         self._reader = TerminalReader()
-        self._pasted = False
+        self._pasted = bool(text)
         self._about = ""
         self._seen = ""
         """The question that a line started by the current key may answer."""

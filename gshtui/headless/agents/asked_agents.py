@@ -1,8 +1,8 @@
-"""Native agents that run in this process, for panes in terminals: each has a hub of its own here, on the host's record.
+"""Native agents that run in this process, for terminals: each has a hub of its own here, on the host's record.
 
-Its terminal's process is a thin pane, which hands over its environment, shows what the agent does, and says what the
-person types. The agent ends with it, as a process does with its terminal. When this process is about to end, its agents
-stop between turns, and their panes go on with them in the next one.
+Its pane is drawn here, too: the process in its terminal (`agent_terminal.py`) hands over its environment, prints what
+is drawn, and says what is typed. The agent ends with it, as a process does with its terminal. When this process is
+about to end, its agents stop between turns, and go on in the next one.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ import signal
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from gshtui.bus import wire
 from gshtui.bus.event import Event
-from gshtui.client.pane_protocol import INTENTS, PaneOpening
-from gshtui.client.window_protocol import plain_error
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.fleet.native.spec import Spec, SpecError, read_spec, spec_path
+from gshtui.headless.agents.agent_pane.pane_screen import LinkedScreen
+from gshtui.headless.agents.pane_protocol import PaneKept, PaneOpening
 from gshtui.hub.faces.face_host import FaceHost
 from gshtui.hub.faces.face_outbox import FaceOutbox
 from gshtui.hub.faces.native_run import NativeRun
@@ -30,8 +31,11 @@ from gshtui.shell.hub_listener import HubConnection
 from gshtui.shell.line_stream import BadLine
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.caller_environment import working_for
-from gshtui.system.expected_error import ExpectedError
-from gshtui.system.tasks import cancel_and_wait, report, start_job
+from gshtui.system.tasks import report, start_job
+from gshtui.text.sanitise import CleanText
+
+if TYPE_CHECKING:
+    from gshtui.headless.agents.agent_pane.agent_pane import AgentPane
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _MATCHES_WITHIN = 2.0
@@ -131,10 +135,9 @@ class AskedAgents(FaceHost):
         """What the agent was started with, or why it is not to run here."""
         if why := await self.stranger(connection, "an agent asks for another one", opening.agent):
             return why
+        data = self.host.settings.general.session_dir
         try:
-            spec = await asyncio.to_thread(
-                lambda: read_spec(spec_path(self.host.settings.general.session_dir, opening.agent))
-            )
+            spec = await asyncio.to_thread(lambda: _spec(spec_path(data, opening.agent), opening.spec))
         except SpecError as error:
             return error.message
         if not await self._is_in_its_terminal(connection, opening.agent):
@@ -162,17 +165,17 @@ class AskedAgents(FaceHost):
 
     async def _session_of(self, opening: PaneOpening) -> str:
         """The conversation that the agent goes on with, if it is one of its own; empty: none."""
-        if not opening.session or self.host.store is None:
+        if not opening.kept.session or self.host.store is None:
             return ""
         try:
-            found = await self.host.store.sessions.find(opening.session)
+            found = await self.host.store.sessions.find(opening.kept.session)
         except StoreError:
             return ""
         return found.id if found.agent == opening.agent else ""
 
 
 class _Pane:
-    """An agent here, and its pane at the other end of the connection.
+    """An agent here, and its terminal at the other end of the connection.
 
     Attributes:
         end: the agent's exit status; `None`: it has not ended.
@@ -185,7 +188,9 @@ class _Pane:
         self.run: NativeRun | None = None
         self.end: int | None = None
         self.cut = False
-        self._lines: set[asyncio.Task[None]] = set()
+        self._kept = opening.kept
+        self._screen = LinkedScreen(self._show, opening.size, is_terminal=opening.output == "pane")
+        self._pane: AgentPane | None = None
 
     def send(self, **fields: object) -> None:
         """Send one line."""
@@ -193,41 +198,40 @@ class _Pane:
 
     async def serve(self, spec: Spec, host: Hub, before: asyncio.Task[Any] | None) -> None:
         """Be the agent until its end, once the one before has given its conversation free."""
-        run = self.run = NativeRun(spec, lambda linked: self.send(linked=linked), host, cut=self.opening.cut)
+        run = self.run = NativeRun(spec, self._connected, host, cut=self.opening.cut)
         self.send(begins=True)
-        run.bus.subscribe(self._pass_on, name="pane")
+        run.bus.subscribe(self._note_session, SessionOpened, name="conversation")
+        if self.opening.output == "json":
+            run.bus.subscribe(self._pass_on, name="standard output")
+        else:
+            self._open_pane(spec, run)
         try:
             if before is not None and not before.done():
                 await asyncio.wait([before])
             end = await run.live()
         finally:
+            if self._pane is not None:
+                self._pane.close()
             self.run, self.cut = None, run.was_cut
-            await cancel_and_wait(*self._lines)
         self.end = None if end is None else end.exit
 
     def handle_message(self, fields: dict[str, Any]) -> None:
-        """What the pane says. Raises `BadLine`."""
-        run = self.run
+        """What the terminal's process says. Raises `BadLine`."""
+        run, pane = self.run, self._pane
         if run is None:
             return  # it is on its way to its end
-        try:
-            match fields:
-                case {"event": event}:
-                    self._publish(run, wire.from_plain(msgspec.convert(event, dict[str, Any])))
-                case {"id": int() as number, "run": str() as line}:
-                    task = start_job(self._run_line(run, number, line), "a command of an agent's pane")
-                    self._lines.add(task)
-                    task.add_done_callback(self._lines.discard)
-                case {"typed": bool() as something}:
-                    run.typed(something)
-                case {"leave": True}:
-                    run.leave()
-                case {"signal": int() as number} if number in _ENDING:
-                    run.end_by_signal(number)
-                case _:
-                    raise BadLine("a pane sends events, lines, and how its agent is to end")
-        except (wire.WireError, msgspec.ValidationError) as error:
-            raise BadLine(str(error)) from error
+        match fields:
+            case {"keys": str() as keys} if pane is not None:
+                with working_for(self.opening.environ):
+                    pane.type(keys.encode("latin-1", "replace"))
+            case {"size": [int() as columns, int() as rows]}:
+                self._screen.resize((columns, rows))
+            case {"drawn": int() as number}:
+                self._screen.note_seen(number)
+            case {"signal": int() as number} if number in _ENDING:
+                run.end_by_signal(number)
+            case _:
+                raise BadLine("a terminal sends keys, its size, what it has drawn, and how its agent is to end")
 
     def hang_up(self) -> None:
         """There is no terminal any more."""
@@ -239,20 +243,56 @@ class _Pane:
         if self.run is not None:
             await self.run.turned()
 
-    def _publish(self, run: NativeRun, event: Event) -> None:
-        if not isinstance(event, INTENTS) or getattr(event, "agent", self.opening.agent) != self.opening.agent:
-            raise BadLine(f"a pane may not send {type(event).__name__}")
-        run.take_event(event)
+    def _open_pane(self, spec: Spec, run: NativeRun) -> None:
+        from gshtui.headless.agents.agent_pane.agent_pane import HUB_LOST, AgentPane  # a hub begins without one
 
-    async def _run_line(self, run: NativeRun, number: int, line: str) -> None:
-        try:
-            with working_for(self.opening.environ):
-                self.send(id=number, value=await run.run_line(line))
-        except ExpectedError as error:
-            self.send(id=number, failed=plain_error(error))
-        except Exception as error:
-            report("a command of an agent's pane", error)
-            self.send(id=number, fault=f"{type(error).__name__}: {error}")
+        opening = self.opening
+        self._pane = AgentPane(
+            spec,
+            run.bus,
+            self._screen,
+            run.run_line,
+            intend=run.take_event,
+            leave=run.leave,
+            typed=run.typed,
+            draft=opening.kept.draft,
+            goes_on=opening.kept != PaneKept(),
+        )
+        self._pane.open()
+        if opening.lost:
+            self._pane.show_notice(HUB_LOST)
+
+    def _connected(self, linked: bool) -> None:
+        if self._pane is not None:
+            self._pane.connected(linked)
+
+    def _show(self, text: CleanText) -> None:
+        """Have it printed; what another hub is to know goes with it."""
+        draft = "" if self._pane is None else self._pane.draft
+        now = msgspec.structs.replace(self._kept, draft=draft, clear=self._screen.clear)
+        if now == self._kept:
+            self.send(show=text)
+        else:
+            self._kept = now
+            self.send(show=text, keep=now)
+
+    def _note_session(self, batch: Sequence[Event]) -> None:
+        """Remember with which conversation another process is to go on."""
+        for event in batch:
+            if isinstance(event, SessionOpened) and event.agent == self.opening.agent and event.writable:
+                self._kept = msgspec.structs.replace(self._kept, session=event.session)
+                self.send(keep=self._kept)
 
     def _pass_on(self, batch: Sequence[Event]) -> None:
-        self.outbox.put(*batch)
+        self.send(show=b"".join(wire.encode(event) for event in batch).decode())
+
+
+def _spec(file: Path, theirs: str) -> Spec:
+    """The spec of an agent, if it is also the one that its terminal was started with. Raises `SpecError`."""
+    spec = read_spec(file)
+    try:
+        if file.samefile(theirs):
+            return spec
+    except OSError:
+        pass
+    raise SpecError("it was started with another spec")

@@ -1,0 +1,386 @@
+"""`gsh-tui agent run --spec FILE`: the process in the terminal of a native agent. It passes on keys, and prints.
+
+The hub runs the agent and draws its pane (`asked_agents.py`, `pane_protocol.py`). This process hands over its
+environment, the size of its terminal and the signals that end it, and ends with the agent's exit status. It goes on
+with the agent after the hub has crashed or was replaced. Each agent has one, so it loads a part of the standard library
+alone, and has no event loop. Where no hub takes the agent, it runs here (`agent_runner.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import sys
+import termios
+import time
+import tty
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gshtui.client.hub_greeting import greeted, line_from, surroundings
+from gshtui.system.caller_environment import AGENT
+from gshtui.system.face_mark import mark_face
+from gshtui.system.json_types import is_object
+from gshtui.system.network.peer import peer_of
+
+_ANSWER_WITHIN = 5.0
+"""Seconds for a hub to say that it takes the agent."""
+_STARTS_WITHIN = 10.0
+"""Seconds for a hub that is being started."""
+_COMES_WITHIN = 30.0
+"""Seconds for a hub to come that is started in place of one that crashed."""
+_LOOK_EVERY = 0.05
+_PRINTED_WITHIN = 2.0
+"""Seconds for the terminal to take the last drawing."""
+_PIECE = 64 * 1024
+"""Bytes read or written at a time."""
+_ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+
+class AgentEnd(NamedTuple):
+    """How it ended in a hub.
+
+    Attributes:
+        exit: the agent's exit status; `None`: it has not ended, but is to go on elsewhere.
+        comes_again: another hub is to follow. `None`: this one ended without a word.
+        cut: a turn of it was cut, or may have been.
+    """
+
+    exit: int | None = None
+    comes_again: bool | None = None
+    cut: bool = True
+
+
+class _Signalled(BaseException):
+    """A signal to end came while no hub has the agent."""
+
+
+def run_agent(spec_file: Path, *, as_json: bool = False) -> int:
+    """Be the terminal of the agent of this spec until its work is done; gives the exit status.
+
+    `as_json`: its events go to standard output, one a line, in place of the pane.
+    """
+    terminal = AgentTerminal(spec_file, as_json=as_json)
+    if (code := terminal.live()) is not None:
+        return code
+    from gshtui.headless.agents.agent_runner import run_here
+
+    end = terminal.end
+    return run_here(spec_file, terminal.kept, lost=end.comes_again is None, cut=end.cut, as_json=as_json)
+
+
+class AgentTerminal:
+    """See the module's text.
+
+    Attributes:
+        kept: what the hub that goes on with the agent is to know, as the last one has said it.
+        end: how the last hub's care for it ended.
+    """
+
+    def __init__(self, spec_file: Path, *, as_json: bool = False) -> None:
+        self.kept: dict[str, Any] = {}
+        self.end = AgentEnd(comes_again=False, cut=False)
+        self._file = spec_file
+        self._draws = os.isatty(0) and os.isatty(1) and not as_json
+        self._output = "json" if as_json else "pane" if self._draws else "lines"
+        self.news: list[dict[str, Any]] = []
+        """What is to be said of its terminal."""
+        self.reads = self._draws
+        """Whether there are keys to read."""
+        self._early = b""
+        """What was typed before keys were read as they are pressed."""
+        self._signal = 0
+        """The first signal to end, 0: none came."""
+        self._linked = False
+        self._waits_for_print = bytearray()
+        self._gone = False
+        """Nobody reads the output any more."""
+
+    def live(self) -> int | None:
+        """Until the agent's end in a hub; its exit status, `None`: it is to run in this process."""
+        with self._signals() as woken, self._keys_as_pressed():
+            try:
+                while (connected := self._connection()) is not None:
+                    with connected:
+                        self._linked = True
+                        self.end = _Link(self, connected, woken).pass_on()
+                        self._linked = False
+                    if self.end.exit is not None:
+                        return self.end.exit
+                    if self._signal:
+                        break
+                    self.print(str(self.kept.pop("clear", "")))
+            except _Signalled:
+                pass
+        return 128 + self._signal if self._signal else None
+
+    def opening(self) -> dict[str, Any]:
+        """What it asks a hub for, see `PaneOpening`."""
+        return {
+            "agent": self._file.stem,
+            "spec": str(self._file.absolute()),
+            "output": self._output,
+            "size": self.size,
+            "kept": self.kept,
+            "lost": self.end.comes_again is None,
+            "cut": self.end.cut,
+            **surroundings(os.getcwd()),  # noqa: PTH109
+        }
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """(columns, rows)"""
+        return shutil.get_terminal_size((100, 40))
+
+    @property
+    def behind(self) -> bool:
+        """Whether some output waits to be printed."""
+        return bool(self._waits_for_print) and not self._gone
+
+    def print(self, text: str) -> None:
+        """Print it once the terminal takes it."""
+        self._waits_for_print += text.encode("utf-8", "replace")
+        self.print_waiting()
+
+    def print_waiting(self) -> None:
+        """Print what the terminal takes now."""
+        while self.behind:
+            try:
+                del self._waits_for_print[: os.write(1, self._waits_for_print[:_PIECE])]
+            except BlockingIOError:
+                return
+            except OSError:
+                self._gone = True
+
+    def typed(self) -> bytes:
+        """What is typed and not read."""
+        data, self._early = self._early, b""
+        if not data and self.reads and select.select([0], [], [], 0)[0]:
+            with suppress(OSError):
+                data = os.read(0, _PIECE)
+            self.reads = bool(data)  # without a terminal, a SIGHUP follows
+        return data
+
+    def _connection(self) -> socket.socket | None:
+        """A connection to a hub that takes the agent, in place of one that is gone to one that is started."""
+        try:
+            if self.end.comes_again is False:
+                return self._to_running(lambda: _is_starting(self._file.parent.parent))
+            return self._to_new()
+        except OSError:
+            return None
+
+    def _to_running(self, coming: Callable[[], bool]) -> socket.socket | None:
+        until = time.monotonic() + _STARTS_WITHIN
+        while True:
+            comes = coming()  # asked first: it may be there a moment after one has looked
+            for connected in greeted("pane", _ANSWER_WITHIN):
+                if self._is_taken(connected):
+                    return connected
+            if not comes or time.monotonic() > until:
+                return None
+            time.sleep(_LOOK_EVERY)
+
+    def _to_new(self) -> socket.socket | None:
+        """One that another process starts, so that it is not below this one: who kills the agent ends what is."""
+        import subprocess
+
+        environ = {name: value for name, value in os.environ.items() if name != AGENT}
+        until, declined_by = time.monotonic() + _COMES_WITHIN, 0
+        while time.monotonic() < until:
+            # It starts none as long as the one before is not quite gone.
+            with suppress(subprocess.SubprocessError):
+                subprocess.run(
+                    [sys.executable, "-m", "gshtui", "hub", "start"],
+                    env=environ,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    timeout=_COMES_WITHIN,
+                    check=False,
+                )
+            pid = 0
+            with suppress(TimeoutError):
+                for connected in greeted("pane", _ANSWER_WITHIN):
+                    pid = peer_of(connected).pid
+                    if self._is_taken(connected):
+                        return connected
+            if pid and pid == declined_by:
+                return None
+            declined_by = pid  # unless it is about to be gone
+            time.sleep(_LOOK_EVERY)
+        return None
+
+    def _is_taken(self, connected: socket.socket) -> bool:
+        """Whether the hub takes the agent; if not, the connection is closed. Raises `TimeoutError`: it is silent."""
+        try:
+            connected.sendall(json.dumps(self.opening()).encode() + b"\n")
+            if line_from(connected).get("begins") is True:
+                return True
+        except TimeoutError:
+            connected.close()
+            raise
+        except (OSError, ValueError):
+            pass
+        connected.close()
+        return False
+
+    @contextmanager
+    def _keys_as_pressed(self) -> Generator[None]:
+        """Read keys as they are pressed, without echo, and restore the terminal."""
+        if not self._draws:
+            yield
+            return
+        mark_face()
+        modes = termios.tcgetattr(0)
+        tty.setraw(0, termios.TCSANOW)
+        os.set_blocking(1, False)
+        self._early = self.typed().replace(b"\n", b"\r")  # an Enter was a new line until now
+        try:
+            yield
+        finally:
+            until = time.monotonic() + _PRINTED_WITHIN
+            while self.behind and (left := until - time.monotonic()) > 0:
+                select.select([], [1], [], left)
+                self.print_waiting()
+            os.set_blocking(1, True)
+            with suppress(termios.error):
+                termios.tcsetattr(0, termios.TCSANOW, modes)
+
+    @contextmanager
+    def _signals(self) -> Generator[int]:
+        """Take signals; gives a descriptor that is readable once there was one."""
+        woken, wakes = os.pipe()
+        os.set_blocking(woken, False)
+        os.set_blocking(wakes, False)
+        before = signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+        handlers = {number: signal.signal(number, self._end_by_signal) for number in _ENDING}
+        handlers[signal.SIGWINCH] = signal.signal(signal.SIGWINCH, self._resize)
+        try:
+            yield woken
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+            signal.set_wakeup_fd(before)
+            os.close(woken)
+            os.close(wakes)
+
+    def _end_by_signal(self, number: int, _frame: object) -> None:
+        if self._signal:
+            os._exit(128 + number)  # asked twice: it does not end by itself
+        self._signal = number
+        if not self._linked:
+            raise _Signalled
+        self.news.append({"signal": number})
+
+    def _resize(self, _number: int, _frame: object) -> None:
+        self.news.append({"size": self.size})
+
+
+class _Link:
+    """A connection to the hub that runs the agent."""
+
+    def __init__(self, terminal: AgentTerminal, connected: socket.socket, woken: int) -> None:
+        self._terminal = terminal
+        self._connected = connected
+        self._woken = woken
+        self._received = bytearray()
+        self._waits = bytearray()
+        """What waits to be sent."""
+        self._drawings = 0
+        self._drawn = 0
+        """How many of them the hub knows to be on the screen."""
+        self._end: AgentEnd | None = None
+
+    def pass_on(self) -> AgentEnd:
+        """Pass on what comes from both sides until the end of the connection; says how that was."""
+        terminal = self._terminal
+        self._connected.setblocking(False)
+        while self._end is None:
+            self._wait()
+            while terminal.news:
+                self._say(**terminal.news.pop(0))
+            self._pass_keys()
+            try:
+                self._receive()
+                terminal.print_waiting()
+                if self._drawn != self._drawings and not terminal.behind:
+                    self._pass_keys()  # what was typed before it was to be seen comes before that it is
+                    self._drawn = self._drawings
+                    self._say(drawn=self._drawn)
+                self._send()
+            except OSError:
+                return self._end or AgentEnd()
+        return self._end
+
+    def _wait(self) -> None:
+        """Wait until there is something to do."""
+        poll = select.poll()
+        poll.register(self._woken, select.POLLIN)
+        poll.register(self._connected, select.POLLIN | (select.POLLOUT if self._waits else 0))
+        if self._terminal.reads:
+            poll.register(0, select.POLLIN)
+        if self._terminal.behind:
+            poll.register(1, select.POLLOUT)
+        poll.poll()
+        with suppress(BlockingIOError):
+            os.read(self._woken, _PIECE)
+
+    def _pass_keys(self) -> None:
+        if typed := self._terminal.typed():
+            self._say(keys=typed.decode("latin-1"))
+
+    def _say(self, **fields: object) -> None:
+        self._waits += json.dumps(fields).encode() + b"\n"
+
+    def _send(self) -> None:
+        with suppress(BlockingIOError):
+            while self._waits:
+                del self._waits[: self._connected.send(self._waits[:_PIECE])]
+
+    def _receive(self) -> None:
+        """Read what has come. Raises `OSError`: the hub is gone."""
+        try:
+            data = self._connected.recv(_PIECE)
+        except BlockingIOError:
+            return
+        self._received += data
+        while (end := self._received.find(b"\n")) >= 0:
+            line = bytes(self._received[:end])
+            del self._received[: end + 1]
+            with suppress(ValueError):
+                message: object = json.loads(line)
+                if is_object(message):
+                    self._handle_message(message)
+        if not data and self._end is None:
+            raise ConnectionResetError
+
+    def _handle_message(self, message: dict[str, Any]) -> None:
+        if is_object(kept := message.get("keep")):
+            self._terminal.kept = kept
+        match message:
+            case {"show": str() as text}:
+                self._drawings += 1
+                self._terminal.print(text)
+            case {"ended": int() as status}:
+                self._end = AgentEnd(exit=status)
+            case {"detached": bool() as comes_again, "cut": bool() as cut}:
+                self._end = AgentEnd(comes_again=comes_again, cut=cut)
+            case _:
+                pass
+
+
+def _is_starting(data: Path) -> bool:
+    """Whether a hub of this record is being started. `data`: its folder, where `keeper.py` says so."""
+    for name in ("keeper.json", "keeper.lock"):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            state = json.loads((data / name).read_bytes())
+            os.kill(int(state["process"]["pid"]), 0)
+            return state["ready"] is False
+    return False
