@@ -321,7 +321,8 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         own = self.held_to if not like else ""
         if self.exceeds:
             return f"{name}, not {self.held_to}!"
-        return ", ".join(filter(None, (name, own, "by its own settings" if "/" in self.held_by else "")))
+        by = "approved" if self.program_mode.approved else "by its own settings" if "/" in self.held_by else ""
+        return ", ".join(filter(None, (name, own, by)))
 
     @property
     def speaks_events(self) -> bool:

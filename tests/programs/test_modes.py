@@ -125,7 +125,7 @@ async def test_a_mode_that_is_approved_is_no_deviation_and_any_other_is(stage: S
     await stage.say("do:plan")
     question = await asked(stage)
     await answer(stage, question, next(one.label for one in question.choices if one.means == "once"))
-    row = await stage.until(stage.look, lambda row: row.status == "idle" and row.mode_words == "manual mode")
+    row = await stage.until(stage.look, lambda row: row.status == "idle" and row.mode_words == "manual mode, approved")
     assert (row.held_to, row.exceeds) == ("plan", False), "its children may do no more"
     await stage.person("BTab")
     row = await stage.until(stage.look, lambda row: row.mode_words.startswith("accept edits"))

@@ -114,7 +114,7 @@ async def test_the_mode_that_a_person_approved_is_no_deviation_until_another_one
     assert shown(plan, manual) == "manual, not plan!", "it went there by itself"
     assert shown(plan) == "plan"
     follows.approve(rows["a"], "ask")
-    assert (shown(manual), rows["a"].held_to) == ("manual", "plan")
+    assert (shown(manual), rows["a"].held_to) == ("manual, approved", "plan")
     assert shown(edits) == "edits, not plan!"
     assert shown(plan, manual) == "manual, not plan!"
     shown(plan)
