@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from rich.cells import cell_len
 from textual.content import Content
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion
@@ -20,6 +21,7 @@ from gshtui.bus.messages import Usage
 from gshtui.fleet.core.agent_tables import status_words
 from gshtui.ui.agents.agents_list import ENDED_SHOWN, KINDS, draw_agents, list_agents
 from gshtui.ui.agents.agents_state import AgentsState, AgentView, reduce
+from gshtui.ui.kit.drawing.themes import STATUS_SIGNS
 from tests.kit import recorded
 from tests.kit.recorded_fleet import CLAUDE, DONE, HOME, LOST, MANY, SEARCH, SHELL, TESTS, changed, row
 
@@ -154,6 +156,32 @@ def test_eleven_agents_take_a_row_each_and_names_are_whole(width: int) -> None:
     lines, owners = draw_agents(list_agents(after(*changed(*rows, CLAUDE))), width, NOW)
     assert len(lines) <= 13 and all(owners.count(one.id) == 1 for one in rows)
     assert all(one.name in lines[owners.index(one.id)].plain for one in rows)
+
+
+@pytest.mark.parametrize("width", [20, 34, 38, 46, 59, 60, 66, 78, 80, 120, 158, 200])
+def test_a_name_is_whole_before_anything_else_is_said(width: int) -> None:
+    others = [row(f"{n:04}", f"worker-{n}", doing="reading src/lexer.py", status="tool") for n in range(2)]
+    for length in range(1, 61):
+        name = "n" * length
+        facts = {"status_at": NOW - 70, "worktree": "/src/aurora-lexer"}
+        for depth, one in (
+            (0, row("0009", name, status="idle", **facts)),
+            (0, row("0009", name, status="failed", exit_status=1, **facts)),
+            (1, row("0009", name, status="tool", doing="writing", parent="0000", **facts)),
+        ):
+            lines, owners = draw_agents(list_agents(after(*changed(*others, one))), width, NOW)
+            line = lines[owners.index("0009")].plain
+            assert cell_len(line) <= width and STATUS_SIGNS[one.status][0] in line
+            room = width - 2 - 2 * depth
+            if length <= room:
+                assert name in line, (length, line)
+            else:
+                assert "1 min" not in line and f"{'n' * (room - 1)}…" in line, (length, line)
+            said, age = {"idle": "idle", "failed": "failed", "tool": "working"}[one.status], "1 min" in line
+            if age or "writing" in line:
+                assert said in line, "how it is goes last"
+            if "writing" in line:
+                assert age, "the task goes first"
 
 
 @pytest.mark.parametrize("width", range(18, 40))

@@ -19,7 +19,7 @@ from gshtui.guard.approval.question_text import only_line
 from gshtui.ui.agents.agents_state import AgentsState, AgentView
 from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.drawing.themes import STATUS_SIGNS
-from gshtui.ui.kit.widgets.list_rows import TableColumn, aligned, column, heading_line, room_left
+from gshtui.ui.kit.widgets.list_rows import TableColumn, aligned, column, heading_line, room_left, table_width
 
 ENDED_SHOWN = 4
 """How many ended agents with nothing new to read are listed."""
@@ -159,6 +159,8 @@ _ROOM = 3
 """Cells below which nothing is said behind a name."""
 _TASK = 9
 """Cells below which nothing is said behind a state."""
+_TASK_COLUMN = 24
+"""Cells of the task's column below which further columns are left out."""
 _INDENT = 2
 _DEEPEST = 4
 _MUTED = "$foreground-muted"
@@ -176,6 +178,7 @@ def draw_agents(listing: AgentListing, width: int, now: float, chosen: str = "")
     """
     lines: list[Content] = []
     owners: list[str] = []
+    # Where long names leave no room for columns, each row says what it has room for.
     columns = _columns(listing, width, now) if width >= COLUMNS and listing.placed else ()
     if columns:
         lines.append(heading_line(columns).truncate(width))
@@ -287,15 +290,17 @@ def _first_words(report: str) -> str:
 
 
 def _head(agent: AgentView, width: int, age: str, chosen: bool, said: Content, task: str) -> Content:
-    """The one line of a narrow list: the name whole, how it is, the age, and what else there is room for."""
+    """The one line of a narrow list: the name whole, how it is, the age, and what else there is room for. What has no
+    room goes in the other order; how it is, the sign says at least.
+    """
     sign, colour = _sign(agent)
     tail = Content.styled(age, _MUTED)
     name = Content.styled(_clean(agent.row.name), "bold underline" if chosen else "bold")
-    name = name.truncate(max(4, width - 3 - tail.cell_length), ellipsis=True)
-    room = width - 4 - name.cell_length - tail.cell_length
-    whole = room + tail.cell_length + 1
+    name = name.truncate(max(1, width - 2), ellipsis=True)
+    whole = width - 3 - name.cell_length
+    room = whole - tail.cell_length - 1
     state = said.plain.partition(" · ")[0]
-    if room < cell_len(state) <= whole:  # rather how it is than since when
+    if room < cell_len(state):  # rather how it is than since when
         tail, room = Content(""), whole
     if cell_len(state) <= room < said.cell_length:
         said = said[len(state) + 3 :] if agent.row.unread else said[: len(state)]
@@ -303,7 +308,7 @@ def _head(agent: AgentView, width: int, age: str, chosen: bool, said: Content, t
         said = Content.assemble(said, (f" · {task}", _MUTED))
     if said.cell_length and room > _ROOM:
         name = Content.assemble(name, " ", said.truncate(room, ellipsis=True))
-    gap = " " * max(1, width - 2 - name.cell_length - tail.cell_length)
+    gap = " " * (width - 2 - name.cell_length - tail.cell_length)
     return Content.assemble((f"{sign} ", colour), name, gap, tail).truncate(width, ellipsis=True)
 
 
@@ -314,14 +319,18 @@ def _columns(listing: AgentListing, width: int, now: float) -> tuple[TableColumn
     names = [" " * deepest + _clean(agent.row.name) for agent in agents]
     around = [
         column("state", [f"○ {state}" for state in [*states, "needs you"]]),
-        column("name", names, width // 4 + deepest),
+        column("name", names),
         column("program", [_program(agent) for agent in agents] if width >= 80 else (), 16),
         column("branch", [_branch(agent) for agent in agents] if width >= 100 else (), 16),
         column("cost", [_cost(agent) for agent in agents], 8, right=True),
         column("age", [age_of(agent, now) for agent in agents], 7, right=True),
     ]
+    for optional in (3, 2, 4):  # names are whole before these, and so is most of a task
+        if room_left(around, width) < _TASK_COLUMN:
+            around[optional] = TableColumn(0)
     task = TableColumn(room_left(around, width), heading="task or last line")
-    return (*around[:3], task, *around[3:])
+    columns = (*around[:3], task, *around[3:])
+    return columns if table_width(columns) <= width else ()
 
 
 def _cells(agent: AgentView, age: str, left: str, indent: str, chosen: bool) -> list[list[tuple[str, str]]]:

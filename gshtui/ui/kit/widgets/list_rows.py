@@ -76,7 +76,12 @@ def column(heading: str, texts: Sequence[str], most: int = 0, *, right: bool = F
 
 def room_left(columns: Sequence[TableColumn], room: int) -> int:
     """The cells that these columns leave for one more."""
-    return max(_LEAST, room - sum(column.width + _GAP for column in columns if column.width))
+    return max(_LEAST, room - table_width(columns) - _GAP)
+
+
+def table_width(columns: Sequence[TableColumn]) -> int:
+    """The cells of a row."""
+    return sum(column.width + _GAP for column in columns if column.width) - _GAP
 
 
 def aligned(
