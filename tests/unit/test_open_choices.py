@@ -1,6 +1,7 @@
 """A marked choice while no input has the cursor: something is open that waits for a person, whatever its words are."""
 
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -61,14 +62,13 @@ def screen(rows: Sequence[str], columns: int) -> list[str]:
     return [each[:columns] for each in ("some output from before", "", *rows)] + [""] * (22 - len(rows))
 
 
-@pytest.mark.parametrize("columns", [80, 120, 160])
-@pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("what", [*OPEN, *QUIET])
-def test_what_is_open_needs_a_person(what: str, name: str, columns: int) -> None:
+def test_what_is_open_needs_a_person(what: str) -> None:
     rows = OPEN.get(what) or QUIET[what]
-    reading = read_screen(LOADED.for_argv((name,)), screen(rows, columns), "", (0, 23), columns)
-    assert ("waiting" in (reading.status, reading.contradicts)) == (what in OPEN), reading
-    assert reading.status != "idle"
+    for name, columns in product(PROGRAMS, (80, 120, 160)):
+        reading = read_screen(LOADED.for_argv((name,)), screen(rows, columns), "", (0, 23), columns)
+        assert ("waiting" in (reading.status, reading.contradicts)) == (what in OPEN), (name, columns, reading)
+        assert reading.status != "idle", (name, columns)
 
 
 @pytest.mark.parametrize("name", [each for each in PROGRAMS if each != "no-such-program"])

@@ -68,9 +68,9 @@ def test_a_value_comes_back_as_it_was(value: object) -> None:
     assert back == value and type(back) is type(value)
 
 
-@pytest.mark.parametrize("kind", wire.EVENT_TYPES.values(), ids=lambda kind: kind.__name__)
-def test_every_event_comes_back(kind: Any) -> None:
-    assert through(sample(kind)) == sample(kind)
+def test_every_event_comes_back() -> None:
+    for kind in wire.EVENT_TYPES.values():
+        assert through(sample(kind)) == sample(kind)
 
 
 def test_parameters_and_questions_come_back() -> None:

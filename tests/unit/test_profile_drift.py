@@ -4,7 +4,6 @@ Words change places, lines come above the footer, choices lose their numbers, a 
 unknown, or something that needs the person; it is never at rest.
 """
 
-import json
 import random
 import re
 from pathlib import Path
@@ -15,9 +14,9 @@ import pytest
 from gshtui.programs.profiles import profile as profiles
 from gshtui.programs.screen.screen_reading import by_title, conversation, read_screen, without_styles
 from gshtui.programs.status.status import WORKING
+from tests.kit.recorded_screens import SCREENS, Shot, for_each, shots
 from tests.kit.storms import FULL
 
-SCREENS = Path(__file__).parents[1] / "fixtures" / "screens"
 LOADED = profiles.load(Path("/nonexistent"))
 _LOW = 14
 """Rows at a screen's end in which words change places."""
@@ -25,19 +24,12 @@ _NUMBER = re.compile(r"^(\W*?)(\d)\. ")
 _SEQUENCE = re.compile(r"\x1b\[[0-9;:]*m")
 
 
-def shots(*statuses: str) -> list[Any]:
-    """Every recorded screen on which that is done, without the dialogs."""
-    found: list[Any] = []
-    for meta in sorted(SCREENS.rglob("screens.json")):
-        data = json.loads(meta.read_text("utf-8"))
-        for shot in data["shots"]:
-            name = f"{meta.parent.relative_to(SCREENS)}-{shot['file']}".replace("/", "-")
-            if shot["status"] in statuses and not shot.get("dialog"):
-                found.append(pytest.param(data, meta.parent / shot["file"], shot, id=name))
-    return found
+SHOTS = [shot for shot in shots() if not shot.told.get("dialog")]
 
 
-SHOTS = shots(*WORKING, "waiting")
+def doing(*statuses: str) -> list[Shot]:
+    """The screens on which that is done."""
+    return [shot for shot in SHOTS if shot.told["status"] in statuses]
 
 
 def swapped(lines: list[str], dice: random.Random) -> list[str]:
@@ -70,23 +62,19 @@ def without_numbers(lines: list[str], dice: random.Random) -> list[str]:
 CHANGES = (swapped, with_a_line, without_numbers)
 
 
-@pytest.mark.parametrize(("data", "file", "shot"), SHOTS)
-def test_a_later_version_of_a_screen_is_never_taken_for_rest(
-    data: dict[str, Any], file: Path, shot: dict[str, Any]
-) -> None:
-    profile = LOADED.get(data["program"])
-    lines = file.read_text("utf-8").split("\n")
-    cursor = (shot["cursor"][0], shot["cursor"][1])
+@for_each(doing(*WORKING, "waiting"))
+def test_a_later_version_of_a_screen_is_never_taken_for_rest(recorded: Shot) -> None:
+    profile, lines, shot = LOADED.get(recorded.program), recorded.lines, recorded.told
 
     def read(changed: list[str]) -> Any:
-        return read_screen(profile, changed, shot["title"], cursor, data.get("width", 0))
+        return read_screen(profile, changed, shot["title"], recorded.cursor, recorded.width)
 
     before = read(lines)
     if before.status not in {*WORKING, "waiting"}:
         return  # its title alone says what it does
     meant = {one.label: one.means for one in before.read.question.choices} if before.read else {}
     titled = by_title(profile, shot["title"]) == "thinking"
-    dice = random.Random(str(file.relative_to(SCREENS)))
+    dice = random.Random(str(recorded.file.relative_to(SCREENS)))
     for number in range(200 if FULL else 12):
         change = CHANGES[number % len(CHANGES)]
         after = read(change(lines, dice))
@@ -104,20 +92,19 @@ QUOTED = 16
 """Rows of a question that something has printed."""
 
 
-@pytest.mark.parametrize("program", sorted({each.values[0]["program"] for each in shots("waiting")} - {"aider"}))
+@pytest.mark.parametrize("program", sorted({shot.program for shot in doing("waiting")} - {"aider"}))
 def test_a_question_that_is_quoted_above_the_input_is_none(program: str) -> None:
     """A model can say, and a command can print, what looks like a question; aider's input is not below all it shows."""
-    asking = [each.values for each in shots("waiting") if each.values[0]["program"] == program]
-    resting = [each.values for each in shots("idle") if each.values[0]["program"] == program]
+    asking, resting = ([shot for shot in doing(one) if shot.program == program] for one in ("waiting", "idle"))
     profile, dice = LOADED.get(program), random.Random(program)
-    for data, file, shot in resting:
-        lines = file.read_text("utf-8").split("\n")
+    for shot in resting:
+        lines = shot.lines
         above = len(conversation(profile, lines))
-        for _, other, _ in dice.sample(asking, min(len(asking), len(asking) if FULL else 4)):
-            rows = [row for line in other.read_text("utf-8").split("\n") if (row := without_styles(line)).strip()]
+        for other in dice.sample(asking, min(len(asking), len(asking) if FULL else 4)):
+            rows = [row for line in other.lines if (row := without_styles(line)).strip()]
             quoted = rows[-QUOTED:]
-            cursor = (shot["cursor"][0], shot["cursor"][1] + len(quoted))
+            cursor = (shot.cursor[0], shot.cursor[1] + len(quoted))
             shown = [*lines[:above], *quoted, *lines[above:]]
-            read = read_screen(profile, shown, shot["title"], cursor, data.get("width", 0))
-            assert read.status != "waiting" and read.contradicts != "waiting", (file, other)
-            assert read.read is None, (file, other)
+            read = read_screen(profile, shown, shot.told["title"], cursor, shot.width)
+            assert read.status != "waiting" and read.contradicts != "waiting", (shot.file, other.file)
+            assert read.read is None, (shot.file, other.file)

@@ -13,8 +13,9 @@ from gshtui.bus.agent_data import OpenQuestion
 from gshtui.programs.profiles import profile as profiles
 from gshtui.programs.screen.question_reading import ReadQuestion
 from gshtui.programs.screen.screen_reading import read_screen, without_styles
+from tests.kit.recorded_screens import SCREENS, Shot, for_each, shots
+from tests.kit.storms import examples
 
-SCREENS = Path(__file__).parents[1] / "fixtures" / "screens"
 LOADED = profiles.load(Path("/nonexistent"))
 LABELS = {
     "claude": ["Yes", "Yes, and always allow access to project/ from this project", "No"],
@@ -29,19 +30,8 @@ LABELS = {
 }
 
 
-def shots() -> list[Any]:
-    """Every recorded screen of the programs whose choices are known."""
-    found: list[Any] = []
-    for meta in sorted(SCREENS.rglob("screens.json")):
-        data = json.loads(meta.read_text("utf-8"))
-        for shot in data["shots"]:
-            name = f"{meta.parent.relative_to(SCREENS)}-{shot['file']}".replace("/", "-")
-            if data["program"] in LABELS:
-                found.append(pytest.param(data["program"], meta.parent / shot["file"], shot, id=name))
-    return found
-
-
-SHOTS = shots()
+SHOTS = [shot for shot in shots() if shot.program in LABELS]
+BOXES = [shot for shot in SHOTS if "approval.txt" in str(shot.file)]
 
 
 def read(program: str, lines: list[str], shot: dict[str, Any]) -> ReadQuestion | None:
@@ -49,14 +39,13 @@ def read(program: str, lines: list[str], shot: dict[str, Any]) -> ReadQuestion |
     return read_screen(LOADED.get(program), lines, shot["title"], cursor).read
 
 
-@pytest.mark.parametrize(("program", "file", "shot"), SHOTS)
-def test_a_permission_box_has_its_own_choices_and_a_dialog_has_none(
-    program: str, file: Path, shot: dict[str, Any]
-) -> None:
-    asked = read(program, file.read_text("utf-8").split("\n"), shot)
+@for_each(SHOTS)
+def test_a_permission_box_has_its_own_choices_and_a_dialog_has_none(recorded: Shot) -> None:
+    program, shot = recorded.program, recorded.told
+    asked = read(program, recorded.lines, shot)
     if shot["status"] != "waiting" or shot.get("dialog"):
         assert asked is None or not asked.question.choices
-    elif "approval" in file.name:
+    elif "approval" in recorded.file.name:
         assert asked is not None
         labels = [one.label for one in asked.question.choices]
         wanted = [label.replace("touch made.txt", "touch slept.txt") for label in LABELS[program]]
@@ -67,22 +56,15 @@ def test_a_permission_box_has_its_own_choices_and_a_dialog_has_none(
         assert not asked.question.partial
 
 
-def boxes() -> list[Any]:
-    """The recorded permission boxes."""
-    return [shot for shot in SHOTS if "approval.txt" in str(shot.values[1])]
-
-
-@pytest.mark.parametrize(("program", "file", "shot"), boxes())
-def test_a_box_that_is_out_of_order_in_any_row_offers_nothing_new(
-    program: str, file: Path, shot: dict[str, Any]
-) -> None:
+@for_each(BOXES)
+def test_a_box_that_is_out_of_order_in_any_row_offers_nothing_new(recorded: Shot) -> None:
     """Rows dropped, doubled, swapped, cut or written over: what is still read is the whole truth of that screen."""
-    lines = file.read_text("utf-8").split("\n")
+    program, lines, shot = recorded.program, recorded.lines, recorded.told
     whole = read(program, lines, shot)
     assert whole is not None
     labels = [one.label for one in whole.question.choices]
-    dice = random.Random(str(file.relative_to(SCREENS)))
-    for _ in range(400):
+    dice = random.Random(str(recorded.file.relative_to(SCREENS)))
+    for _ in range(examples(400)):
         broken = list(lines)
         row, other = dice.randrange(len(lines)), dice.randrange(len(lines))
         match dice.randrange(5):
@@ -113,9 +95,9 @@ def test_a_box_that_is_out_of_order_in_any_row_offers_nothing_new(
             assert shown == labels
 
 
-@pytest.mark.parametrize(("program", "file", "shot"), boxes())
-def test_the_cursor_moves_and_the_question_stays_the_same_one(program: str, file: Path, shot: dict[str, Any]) -> None:
-    lines = file.read_text("utf-8").split("\n")
+@for_each(BOXES)
+def test_the_cursor_moves_and_the_question_stays_the_same_one(recorded: Shot) -> None:
+    program, lines, shot = recorded.program, recorded.lines, recorded.told
     whole = read(program, lines, shot)
     again = read(program, ["earlier text", *lines], shot | {"cursor": [shot["cursor"][0], shot["cursor"][1] + 1]})
     assert whole is not None

@@ -1,8 +1,6 @@
 """The status rules and the reading of drafts, held against the screens of the real programs."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,20 +17,9 @@ from gshtui.programs.screen.screen_reading import (
 )
 from gshtui.programs.status.evidence import WORKING, Evidence, Rank
 from gshtui.programs.status.status import StatusFacts, decide
+from tests.kit.recorded_screens import SCREENS, Shot, for_each, shots
 
-SCREENS = Path(__file__).parents[1] / "fixtures" / "screens"
 LOADED = profiles.load(Path("/nonexistent"))
-
-
-def shots() -> list[Any]:
-    """Every recorded screen."""
-    found: list[Any] = []
-    for meta in sorted(SCREENS.rglob("screens.json")):
-        data = json.loads(meta.read_text("utf-8"))
-        for shot in data["shots"]:
-            name = f"{meta.parent.relative_to(SCREENS)}-{shot['file']}".replace("/", "-")
-            found.append(pytest.param(data["program"], meta.parent / shot["file"], shot, id=name))
-    return found
 
 
 SHOTS = shots()
@@ -43,7 +30,7 @@ FINISHED = Evidence(Rank.TRANSCRIPT, "transcript", "idle", 2.0)
 def test_every_program_is_recorded_in_every_state() -> None:
     states: dict[str, set[str]] = {}
     for shot in SHOTS:
-        states.setdefault(shot.values[0], set()).add(shot.values[2]["status"])
+        states.setdefault(shot.program, set()).add(shot.told["status"])
     assert set(states) == {
         *("aider", "claude", "cline", "codex", "copilot", "gemini", "kilo", "opencode", "pi", "qwen", "vibe")
     }
@@ -55,11 +42,11 @@ def test_every_program_is_recorded_in_every_state() -> None:
         assert seen >= {"idle", "thinking", "tool", "waiting", ""}, program
 
 
-@pytest.mark.parametrize(("program", "file", "shot"), SHOTS)
-def test_a_screen_says_what_the_program_does(program: str, file: Path, shot: dict[str, Any]) -> None:
-    profile = LOADED.get(program)
-    lines = file.read_text("utf-8").split("\n")
-    reading = read_screen(profile, lines, shot["title"], (shot["cursor"][0], shot["cursor"][1]))
+@for_each(SHOTS)
+def test_a_screen_says_what_the_program_does(recorded: Shot) -> None:
+    profile, shot = LOADED.get(recorded.program), recorded.told
+    lines = recorded.lines
+    reading = read_screen(profile, lines, shot["title"], recorded.cursor)
     facts = StatusFacts(
         dead=shot["dead"],
         exit_status=shot["exit_status"],
@@ -105,8 +92,8 @@ TITLES = {
 def test_a_dialog_is_called_what_it_calls_itself() -> None:
     found: dict[str, set[str]] = {program: set() for program in TITLES}
     for each in SHOTS:
-        program, file, shot = each.values
-        reading = read_screen(LOADED.get(program), file.read_text("utf-8").split("\n"), shot["title"], shot["cursor"])
+        program = each.program
+        reading = read_screen(LOADED.get(program), each.lines, each.told["title"], each.cursor)
         if reading.dialog and "its input" not in reading.doing and program in found:
             found[program].add(reading.doing.removeprefix("a dialog is open").removeprefix(": "))
     assert found == TITLES
@@ -135,12 +122,10 @@ def test_the_approved_command_is_what_the_agent_is_doing() -> None:
     assert "Bash touch made.txt" in doing
 
 
-@pytest.mark.parametrize(("program", "file", "shot"), SHOTS)
-def test_what_the_program_says_right_above_its_input_is_no_conversation(
-    program: str, file: Path, shot: dict[str, Any]
-) -> None:
-    said = conversation(LOADED.get(program), file.read_text("utf-8").split("\n"))
-    last = said[-1] if said and shot["status"] == "idle" else ""
+@for_each(SHOTS)
+def test_what_the_program_says_right_above_its_input_is_no_conversation(recorded: Shot) -> None:
+    said = conversation(LOADED.get(recorded.program), recorded.lines)
+    last = said[-1] if said and recorded.told["status"] == "idle" else ""
     assert not last.endswith("· /effort")
     assert "tmux focus-events" not in last
 
