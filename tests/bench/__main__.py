@@ -25,6 +25,7 @@ NAMES = (
     "windows",
     "replay",
     "native",
+    "many_agents",
     "mirror",
     "hosts",
     "agents",

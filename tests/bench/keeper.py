@@ -47,11 +47,11 @@ def _measure(report: Report, place: Place, environ: dict[str, str]) -> None:
             call(place, environ, "agent", "spawn", "--cli", PROGRAM, "--profile", "claude")
         time.sleep(SETTLED)
         pid = int(json.loads(call(place, environ, "hub", "status", "--json"))["pid"])
-        woken, used = _woken(pid), _cpu(pid)
+        woken, used = _woken(pid), processor_seconds(pid)
         time.sleep(REST)
         name = f"{count} agents"
         report.add(f"keeper at rest, {name}: woken", (_woken(pid) - woken) / REST, "/s", limit=1.0)
-        report.add(f"  of one core, {name}", 100 * (_cpu(pid) - used) / REST, "%", limit=0.5)
+        report.add(f"  of one core, {name}", 100 * (processor_seconds(pid) - used) / REST, "%", limit=0.5)
         resident, proportional = _memory(pid)
         note = f"{resident:.0f} MB resident, libraries that others use included"
         report.add(f"  memory of its own and its share of others', {name}", proportional, "MB", limit=45, note=note)
@@ -61,9 +61,14 @@ def _measure(report: Report, place: Place, environ: dict[str, str]) -> None:
         call(place, environ, "agent", "spawn", "--cli", shlex.join(["sh", "-c", PRINTS]))
     time.sleep(SETTLED)
     pid = int(json.loads(call(place, environ, "hub", "status", "--json"))["pid"])
-    used = _cpu(pid)
+    used = processor_seconds(pid)
     time.sleep(REST)
-    report.add(f"  of one core, {BUSY} that print 20 lines a second", 100 * (_cpu(pid) - used) / REST, "%", limit=2.0)
+    report.add(
+        f"  of one core, {BUSY} that print 20 lines a second",
+        100 * (processor_seconds(pid) - used) / REST,
+        "%",
+        limit=2.0,
+    )
     for row in json.loads(call(place, environ, "agent", "ls", "--json")):
         if row["name"] == "sh":
             call(place, environ, "agent", "kill", row["id"], "--yes")
@@ -147,7 +152,7 @@ def _woken(pid: int) -> int:
     return sum(int(line.split()[1]) for line in lines if line.startswith("voluntary_ctxt_switches"))
 
 
-def _cpu(pid: int) -> float:
+def processor_seconds(pid: int) -> float:
     """Seconds of processor time until now."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -47,7 +47,7 @@ async def _measured(folder: Path, events: int, rate: int) -> tuple[float, float]
     late: list[float] = []
     meter = asyncio.create_task(_meter(late))
     began = time.perf_counter()
-    senders = (_send(folder / "s.sock", number, events // CONNECTIONS, rate) for number in range(CONNECTIONS))
+    senders = (send(folder / "s.sock", number, events // CONNECTIONS, rate) for number in range(CONNECTIONS))
     await asyncio.gather(*senders)
     took = time.perf_counter() - began
     meter.cancel()
@@ -57,7 +57,7 @@ async def _measured(folder: Path, events: int, rate: int) -> tuple[float, float]
     return sorted(late)[len(late) * 99 // 100], took
 
 
-async def _send(path: Path, number: int, events: int, rate: int) -> None:
+async def send(path: Path, number: int, events: int, rate: int) -> None:
     """One shell's commands, until the last is acknowledged."""
     lines = [line_of(f"shell-{number}", seq) for seq in range(1, events + 1)]
     reader, writer = await asyncio.open_unix_connection(str(path))

@@ -1,0 +1,92 @@
+"""25 native agents that stream beside shells that say much: how late the hub answers, and a window echoes keys."""
+
+import asyncio
+import json
+import os
+import socket
+import threading
+import time
+from pathlib import Path
+
+from tests.bench.conversation import provider
+from tests.bench.figures import Report, p95
+from tests.bench.keeper import call, processor_seconds
+from tests.bench.material import answer
+from tests.bench.place import Place, ours
+from tests.bench.pty_probe import Probe
+from tests.bench.shell_listener import CONNECTIONS, send
+from tests.kit.tmux import end_server, short_folder
+
+AGENTS, PACE = 25, 100
+"""Pieces a second for each."""
+RATE, SECONDS = 5_000, 8
+"""Events a second of the shells."""
+SIZE = 100_000
+"""Characters of an answer: at this pace they come for longer than all of it takes."""
+KEYS = 60
+
+
+def run(report: Report, place: Place) -> None:
+    """The window at rest, and then beside all of them."""
+    with short_folder() as folder, provider(place, answer(SIZE), pace=PACE) as variables:
+        runtime = folder / "runtime"
+        runtime.mkdir(mode=0o700)
+        more = {"TMUX_TMPDIR": folder, "XDG_RUNTIME_DIR": runtime, "LANG": "C.UTF-8", "SHELL": "/bin/sh"}
+        environ = place.also(**more, GSH_HUB__KEEP="auto") | variables
+        try:
+            with Probe(ours("--provider", "anthropic"), environ=environ, cwd=place.project) as probe:
+                _measure(report, place, environ, probe, runtime / "gsh")
+        finally:
+            call(place, environ, "hub", "stop", "--yes")
+            end_server(folder / f"tmux-{os.getuid()}" / "gsh")
+
+
+def _measure(report: Report, place: Place, environ: dict[str, str], probe: Probe, runtime: Path) -> None:
+    probe.first_frame()
+    probe.rest(3.0)
+    rested = probe.echoes(KEYS)
+    for _ in range(AGENTS):
+        call(place, environ, "agent", "spawn", "Go on.", "--provider", "anthropic")
+    late: list[float] = []
+    over = threading.Event()
+    shells = threading.Thread(target=lambda: asyncio.run(_flood(runtime / "gsh.sock")))
+    pings = threading.Thread(target=_ping, args=(runtime / "keeper.sock", late, over))
+    shells.start()
+    pings.start()
+    pid = int(json.loads(call(place, environ, "hub", "status", "--json"))["pid"])
+    used, began = processor_seconds(pid), time.monotonic()
+    echoes = probe.echoes(KEYS)
+    busy = 100 * (processor_seconds(pid) - used) / (time.monotonic() - began)
+    shells.join()
+    over.set()
+    pings.join()
+    rows = json.loads(call(place, environ, "agent", "ls", "--json"))
+    working = sum(row["kind"] == "native" and row["status"] not in ("idle", "done", "failed") for row in rows)
+    hello = 1e3 * sorted(late)[len(late) * 99 // 100]
+    what = f"{AGENTS} agents at {PACE} pieces/s, {RATE:,} shell events/s"
+    report.add(
+        f"{what}: a hello to its answer, p99",
+        hello,
+        "ms",
+        limit=50,
+        note=f"{working} still work",
+    )
+    report.add("  a window's key to its echo, p95", 1e3 * p95(echoes), "ms", floor=1e3 * p95(rested), limit=2.0)
+    report.add("  the hub, of one core", busy, "%")
+
+
+async def _flood(path: Path) -> None:
+    senders = (send(path, number, RATE * SECONDS // CONNECTIONS, RATE) for number in range(CONNECTIONS))
+    await asyncio.gather(*senders)
+
+
+def _ping(path: Path, late: list[float], over: threading.Event) -> None:
+    """Greet the hub again and again, from a connection to its welcome."""
+    hello = json.dumps({"hello": "command", "pid": os.getpid()}).encode() + b"\n"
+    while not over.wait(0.02):
+        began = time.perf_counter()
+        with socket.socket(socket.AF_UNIX) as connected:
+            connected.connect(str(path))
+            connected.sendall(hello)
+            connected.recv(4096)
+        late.append(time.perf_counter() - began)
