@@ -344,6 +344,8 @@ class Outcome(msgspec.Struct, frozen=True):
     """How a window shows it; `None`: its text."""
     plain: str = ""
     """The text that its shell form prints, if it differs."""
+    fits: bool = False
+    """The lines of `plain` end at a terminal's edge: what is behind it can be left out."""
     aside: str = ""
     """The text for a person on standard error, beside `plain` or when there is nothing to print."""
     sandbox: SandboxUse | None = None

@@ -26,7 +26,12 @@ def printed(outcome: Outcome, *, as_json: bool, lines: bool = False) -> dict[str
     text = outcome.plain
     if not text and not outcome.aside:
         text = bare(shorten(outcome.full, 0, notes=outcome.notes) if outcome.cut else outcome.text)
-    return end | {"text": text, "aside": outcome.aside, "own": bool(text) and text == outcome.text != outcome.plain}
+    return end | {
+        "text": text,
+        "fits": outcome.fits,
+        "aside": outcome.aside,
+        "own": bool(text) and text == outcome.text != outcome.plain,
+    }
 
 
 def line_printed(outcome: Outcome, *, as_json: bool, plain: bool) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Imports nothing of a command, so that a process which only prints stays small.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,10 @@ from gshtui.headless import exits, streams
 
 if TYPE_CHECKING:
     from gshtui.commands.declaration import CommandError, Outcome
+
+
+_WIDE = 100
+"""Columns of a terminal that tells none."""
 
 
 def print_outcome(said: Mapping[str, Any], name: str = "") -> int:
@@ -40,6 +45,11 @@ def print_outcome(said: Mapping[str, Any], name: str = "") -> int:
             from gshtui.text.plain_reading import plain_reading
 
             text = plain_reading(text)
+        elif said.get("fits") and streams.is_terminal(streams.STDOUT):
+            from gshtui.text.cells import cut
+
+            room = os.get_terminal_size(streams.STDOUT).columns or _WIDE
+            text = "\n".join(cut(line, room) for line in text.split("\n"))
         streams.result(text)
         if said["aside"]:
             streams.complain(said["aside"])

@@ -30,6 +30,11 @@ def head(text: Text, cells: int) -> Text:
     return text
 
 
+def cut(text: str, cells: int) -> str:
+    """The text, which ends in `…` where it does not fit into so many cells."""
+    return text if width(text) <= cells else f"{head(text, max(0, cells - 1)).rstrip()}…"
+
+
 def rows(text: Text, cells: int) -> list[Text]:
     """The text in rows of at most so many cells, at least one row."""
     found: list[Text] = []

@@ -175,7 +175,7 @@ def test_a_question_without_a_window_is_delivered_and_answered(project: Path) ->
 
 
 def test_the_version_of_a_program_is_told_where_it_was_never_seen(project: Path, tmp_path: Path) -> None:
-    """In its row, in the list, and once in a line with a better way."""
+    """In its row, by `agent explain`, and once in a line with a better way."""
 
     def install(version: str) -> str:
         """A Claude Code of this version that only waits."""
@@ -198,7 +198,7 @@ def test_the_version_of_a_program_is_told_where_it_was_never_seen(project: Path,
     rows = json.loads(run_gsh("agent", "ls", "--json", cwd=project).out)
     assert [row["version"] for row in rows] == ["99.0.1", "99.0.1", "0.1.2", seen]
     assert [bool(row["version_seen"]) for row in rows] == [True, True, True, False]
-    listed = run_gsh("agent", "ls", cwd=project).out
+    listed = "".join(run_gsh("agent", "explain", row["id"], cwd=project).out for row in rows)
     assert "claude 99.0.1 (rules seen to " in listed and f"claude 0.1.2 (rules seen from {seen}; " in listed
     assert [row["version_checked"] for row in rows] == ["", "", "1 W, 1 N", ""] and "; seen here: 1 W, 1 N)" in listed
     explained = run_gsh("agent", "explain", "1", "--json", cwd=project).json
@@ -279,8 +279,8 @@ async def test_a_script_and_a_window_see_the_same_agents(window: Hub, project: P
     shown = (await asyncio.to_thread(run_gsh, "agent", "show", "main", "--json", cwd=project)).json
     assert (shown["runtime"], shown["held_by"], shown["report"]) == ("local", listed[0]["held_by"], "")
     table = (await asyncio.to_thread(run_gsh, "agent", "ls", cwd=project)).out
-    assert table.splitlines()[0].split() == ["id", "name", "kind", "status", "model", "context", "cost", "where"]
-    assert "tmux -L gsh attach -t =gsh-agent-0001" in table
+    assert table.splitlines()[0].split() == ["name", "state", "since", "task", "or", "last", "line"]
+    assert "tmux" not in table and "echo " in table
     assert (await window.run("agents")).data[-1]["id"] == mine.id
     members = (await window.run("who")).data["members"]
     assert [one["you"] or one["name"] for one in members] == [True, "main", "echo", "mine"]
@@ -414,4 +414,4 @@ def test_where_nobody_has_seen_a_program_its_screen_is_a_guess_also_of_no_told_v
     run_gsh("agent", "wait", "1", "--status", "quiet,idle", "--timeout", "60", cwd=project)
     row = run_gsh("agent", "ls", "--json", cwd=project).json[0]
     assert (row["status"], row["status_source"], row["version_seen"]) == ("quiet", "screen?", "never")
-    assert "goose (rules never seen)" in run_gsh("agent", "ls", cwd=project).out
+    assert "goose (rules never seen)" in run_gsh("agent", "explain", "1", cwd=project).out

@@ -13,7 +13,9 @@ from gshtui.fleet.core import agent_tables
 from gshtui.fleet.core.agent_states import AgentState
 from gshtui.fleet.core.fleet_context import AgentRows
 from gshtui.store.record.store import Store
+from gshtui.text.markdown_table import bare_columns
 from tests.kit.endings import closing_async
+from tests.kit.fake_terminal import agent_row
 
 
 @pytest.fixture
@@ -110,8 +112,31 @@ def test_who_says_a_status_is_named_unless_the_agent_does_itself(source: str, wo
 
 def test_a_shell_has_no_model_no_context_and_no_cost() -> None:
     shell = AgentState(AgentRow(id="0001", name="w", kind="cli", profile="shell", status="idle"))
-    for told in (agent_tables.agents_table([shell], lambda _: ()), agent_tables.agent_details(shell)):
+    for told in (agent_tables.agents_table([shell]), agent_tables.agent_details(shell)):
         assert "$" not in told and "none yet" not in told and "0 tokens" not in told
+
+
+def test_a_list_of_agents_says_who_and_how_and_keeps_the_evidence_for_the_details() -> None:
+    rows = [
+        agent_row(id="0001", name="fix", status="tool", doing="make test", status_source="screen", status_at=0),
+        agent_row(
+            id="0002",
+            name="fix",
+            status="failed",
+            exit_status=3,
+            report="╭──╮\nNo network.",
+            socket="ssh://box/gsh",
+            status_at=0,
+        ),
+        agent_row(id="0003", name="docs", status="idle", status_source="process", unread=2, status_at=0),
+    ]
+    table = bare_columns(agent_tables.agents_table([AgentState(row) for row in rows])).splitlines()
+    assert [" ".join(line.split()) for line in table] == [
+        "name state since task or last line",
+        "fix (0001) working now make test",
+        "fix (0002) on box failed · exit 3 now No network.",
+        "docs idle · 2 new now",
+    ]
 
 
 @pytest.mark.parametrize(("kind", "cost"), [("native", "$0.02"), ("cli", "$1.50")])

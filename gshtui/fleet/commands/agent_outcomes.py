@@ -40,8 +40,8 @@ class AgentOutcomes:
             if not found.elsewhere:  # whoever has filtered our environment hears where it was looked
                 what = f"`spawn` starts one. Looked in the data folder {visible(str(self._fleet.data))}."
             return Outcome([], f"No agents here. {what}")
-        table = agent_tables.agents_table(found.agents, self._fleet.attach_words)
-        return Outcome(data, table, plain=bare_columns(table))
+        table = agent_tables.agents_table(found.agents)
+        return Outcome(data, table, plain=bare_columns(table), fits=True)
 
     def report(self, _invocation: Invocation, found: calls.AgentReport) -> Outcome:
         attach = self._fleet.attach_words(found.agent.row)

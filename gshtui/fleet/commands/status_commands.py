@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -69,7 +69,7 @@ class AgentSources(msgspec.Struct, frozen=True):
     """The agents of this folder that live in terminals."""
     facts: Callable[[str], Awaitable[AgentFacts | None]]
     """The facts about an agent's context; `None` where contexts cannot be read."""
-    attach: agent_tables.AttachWords
+    attach: Callable[[AgentRow], Sequence[str]]
     """How to see an agent's terminal."""
     look: Callable[[], Awaitable[object]]
     """Brings `rows` up to date where nothing does that all the time."""
@@ -100,7 +100,7 @@ def commands(
         await look()
         found = known()
         data = [agent_tables.state_json(state, attach(state.row)) for state in found]
-        return Outcome(data, agent_tables.agents_table(found, attach) if found else "No agents here.")
+        return Outcome(data, agent_tables.agents_table(found) if found else "No agents here.")
 
     async def who(invocation: Invocation, parameters: WhoParameters) -> Outcome:
         await look()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -19,8 +19,6 @@ from gshtui.text.version_order import oldest
 
 NEVER = "never"
 """`AgentRow.version_seen` of a program whose screens nobody has seen."""
-AttachWords = Callable[[AgentRow], Sequence[str]]
-"""The command that shows an agent's terminal; empty if it has none."""
 
 
 def row_json(row: AgentRow, attach: Sequence[str] = ()) -> dict[str, object]:
@@ -134,20 +132,39 @@ def _used(row: AgentRow) -> tuple[str, str]:
     return (f"{row.context:,}", cost_words(row)) if known else ("", "")
 
 
-def agents_table(agents: Sequence[AgentState], attach: AttachWords) -> str:
-    """The agents, a row each; the last column says where each can be seen."""
-    head = ("id", "name", "kind", "status", "model", "context", "cost", "where")
-    return markdown_table.table(head, (_table_row(state, attach(state.row)) for state in agents), right=(5, 6))
+def agents_table(agents: Sequence[AgentState]) -> str:
+    """The agents, a row each: who, how, since when, and what about. How that is known is in the details."""
+    names = [one_line(state.row.name, 80) for state in agents]
+    rows = (
+        (
+            (name if names.count(name) == 1 else f"{name} ({state.row.id})")
+            + (f" on {state.row.machine}" if state.row.machine else ""),
+            state_words(state.row),
+            units.age(status_age(state.row)),
+            one_line(state.row.about or _first_line(state.row.report), 200),
+        )
+        for name, state in zip(names, agents, strict=True)
+    )
+    return markdown_table.table(("name", "state", "since", "task or last line"), rows)
 
 
-def _table_row(state: AgentState, attach: Sequence[str]) -> tuple[str, ...]:
-    row = state.row
-    kind = program_words(row) or row.persona or ("local" if state.is_local else row.kind)
-    kind = f"{kind} on {row.machine}" if row.machine else kind
-    kind = f"{kind} · {one_line(words, 60)}" if (words := row.mode_words) else kind
-    status = f"needs you · {status_words(row)}" if row.needs_you else status_words(row)
-    where = f"`{shlex.join(attach)}`" if attach else one_line(state.held_by, 80)
-    return (row.id, row.name, kind, status, state.label or row.model, *_used(row), where)
+_STATES = {"tool": "working", "thinking": "thinking", "waiting": "needs you"}
+"""What a status is called where its word says how it is known, and not what it is."""
+
+
+def state_words(row: AgentRow) -> str:
+    """How it is, in a few words."""
+    state = "needs you" if row.needs_you else _STATES.get(row.status, row.status)
+    if row.status == "failed" and row.exit_status:
+        state += f" · exit {row.exit_status}"
+    if row.held_up and not row.needs_you:
+        state = "prompt not sent"
+    news = f" · {row.unread} new" if row.unread else ""
+    return f"{state}{news}{f' · {one_line(row.mode_words, 60)}' if row.exceeds else ''}"
+
+
+def _first_line(text: str) -> str:
+    return next((line for line in text.splitlines() if any(map(str.isalnum, line))), "")
 
 
 def agent_details(state: AgentState, attach: Sequence[str] = (), in_context: Sequence[tuple[str, str]] = ()) -> str:
