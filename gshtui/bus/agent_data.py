@@ -296,6 +296,13 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return asked.subject if asked is not None else self.doing
 
     @property
+    def said(self) -> str:
+        """The line of its report that says most: what was wrong where it failed, else the first one."""
+        from gshtui.text.last_lines import first_line, last_lines  # not before the first letter
+
+        return last_lines(self.report, 1) if self.status in ("failed", "lost") else first_line(self.report)
+
+    @property
     def screen_is_guessed(self) -> bool:
         """Only its screen says what it does, and the rules about that were never seen to hold for its version."""
         return bool(self.version_seen) and self.status_source.removesuffix("?") not in (

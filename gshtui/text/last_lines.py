@@ -5,6 +5,13 @@ from __future__ import annotations
 import re
 
 _WORD = re.compile(r"[^\W\d_]{3}")
+_WRONG = re.compile(
+    r"(?i)error\b|\bfail(?:s|ed|ure)?\b|\bunable\b|\b(?:can|could) ?not\b|\b(?:can|could|did|does)n['’]t\b"
+    r"|\bnot found\b|\bno such\b|\brefused\b|\bdenied\b|\binvalid\b|\bmissing\b|\bexpired\b|\btimed out\b"
+)
+"""What a line has that says what is wrong."""
+_NEAR = 8
+"""Lines from the end in which it is looked for."""
 _OPENS, _CLOSES = "'\"(/~.", "'\")/~.!?:;,%"
 """What a line may begin and end with, besides letters and digits."""
 _MOSTLY = 0.7
@@ -12,16 +19,23 @@ _MOSTLY = 0.7
 
 
 def last_lines(text: str, most: int = 2) -> str:
-    """The last lines that say something, joined; empty: none does."""
-    found: list[str] = []
+    """The last lines that say something, joined, or those of the last ones that say what is wrong, since hints often
+    follow; empty: none says anything.
+    """
+    said: list[str] = []
     for line in reversed(text.splitlines()):
         words = _unframed(" ".join(line.split()))
         plain = sum(character.isalnum() or (character.isascii() and character not in "*=_#+~|") for character in words)
         if _WORD.search(words) and plain >= _MOSTLY * len(words):
-            found.insert(0, words)
-            if len(found) == most:
+            said.insert(0, words)
+            if len(said) == _NEAR:
                 break
-    return " · ".join(found)
+    return " · ".join(([line for line in said if _WRONG.search(line)] or said)[-most:])
+
+
+def first_line(text: str) -> str:
+    """The first line that has words."""
+    return next((line for line in text.splitlines() if any(map(str.isalnum, line))), "")
 
 
 def _unframed(line: str) -> str:

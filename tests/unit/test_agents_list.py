@@ -191,6 +191,16 @@ def test_no_state_is_cut_to_say_since_when(width: int) -> None:
     assert line.startswith("✗ claude failed") and ("12 min" in line) == (width >= 22)
 
 
+def test_a_failed_one_says_what_was_wrong_and_not_its_banner() -> None:
+    screen = "Welcome to Claude Code\n\n Unable to connect to Anthropic services\n\nNote: see the countries at\n"
+    gone = row("0009", "claude", status="failed", exit_status=1, report=screen, ended=NOW - 60, status_at=NOW - 60)
+    for width in (72, 160):
+        line = next(
+            one.plain for one in draw_agents(list_agents(after(*changed(gone))), width, NOW)[0] if "✗" in one.plain
+        )
+        assert "Unable to connect" in line and "Welcome" not in line
+
+
 @pytest.mark.parametrize(
     ("width", "said"), [(40, "○ review idle · 1 new"), (24, "○ review 1 new"), (21, "○ review 1 new")]
 )

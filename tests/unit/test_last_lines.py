@@ -24,6 +24,18 @@ BANNER = """Welcome to Claude Code v2.1.197
             " Failed to connect to api.anthropic.com: ECONNREFUSED\n\n",
             "Unable to connect to Anthropic services · Failed to connect to api.anthropic.com: ECONNREFUSED",
         ),
+        (
+            f"{BANNER}\n Unable to connect to Anthropic services\n\n"
+            " Failed to connect to api.anthropic.com: ECONNREFUSED\n"
+            " Please check your internet connection and network settings.\n\n"
+            " Note: Claude Code might not be available in your country. Check supported countries at\n"
+            " https://anthropic.com/supported-countries\n",
+            "Unable to connect to Anthropic services · Failed to connect to api.anthropic.com: ECONNREFUSED",
+        ),
+        (
+            "Traceback (most recent call last):\n  x = y[0]\nIndexError: list index out of range\nbye now\n",
+            "IndexError: list index out of range",
+        ),
         (f"{BANNER}", "Welcome to Claude Code v2.1.197"),
         ("│ Error: no such model │\n╰──────────────────────╯\n", "Error: no such model"),
         ("exit 1\n$ \n", "exit 1"),

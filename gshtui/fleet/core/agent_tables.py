@@ -141,11 +141,15 @@ def agents_table(agents: Sequence[AgentState]) -> str:
             + (f" on {state.row.machine}" if state.row.machine else ""),
             state_words(state.row),
             units.age(status_age(state.row)),
-            one_line(state.row.about or _first_line(state.row.report), 200),
+            one_line(_line(state.row), 200),
         )
         for name, state in zip(names, agents, strict=True)
     )
     return markdown_table.table(("name", "state", "since", "task or last line"), rows)
+
+
+def _line(row: AgentRow) -> str:
+    return (row.said or row.about) if row.ended else (row.about or row.said)
 
 
 _STATES = {"tool": "working", "thinking": "thinking", "waiting": "needs you"}
@@ -161,10 +165,6 @@ def state_words(row: AgentRow) -> str:
         state = "prompt not sent"
     news = f" · {row.unread} new" if row.unread else ""
     return f"{state}{news}{f' · {one_line(row.mode_words, 60)}' if row.exceeds else ''}"
-
-
-def _first_line(text: str) -> str:
-    return next((line for line in text.splitlines() if any(map(str.isalnum, line))), "")
 
 
 def agent_details(state: AgentState, attach: Sequence[str] = (), in_context: Sequence[tuple[str, str]] = ()) -> str:

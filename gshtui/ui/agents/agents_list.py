@@ -280,13 +280,8 @@ def _task(agent: AgentView, left: str) -> str:
     asked = agent.row.question if agent.waits_now and agent.row.unsent is None else None
     if asked is not None and (told := only_line(asked.detail)):
         return _clean(f"asks: {told}")
-    report = _first_words(agent.row.report) if agent.terminal else ""  # the chat shows what its agent says
+    report = agent.row.said if agent.terminal else ""  # the chat shows what its agent says
     return _clean(agent.row.about if agent.row.about and not agent.ended else report)
-
-
-def _first_words(report: str) -> str:
-    """The first line of a report that has words."""
-    return next((line for line in report.splitlines() if any(map(str.isalnum, line))), "")
 
 
 def _head(agent: AgentView, width: int, age: str, chosen: bool, said: Content, task: str) -> Content:
