@@ -21,7 +21,8 @@ class Shot:
     program: str
     file: Path
     told: dict[str, Any]
-    width: int
+    width: int = 0
+    height: int = 0
 
     @property
     def lines(self) -> list[str]:
@@ -40,7 +41,8 @@ def shots() -> tuple[Shot, ...]:
     for recording in sorted(SCREENS.rglob("screens.json")):
         data = json.loads(recording.read_text("utf-8"))
         for told in data["shots"]:
-            found.append(Shot(data["program"], recording.parent / told["file"], told, data.get("width", 0)))
+            size = data.get("width", 0), data.get("height", 0)
+            found.append(Shot(data["program"], recording.parent / told["file"], told, *size))
     return tuple(found)
 
 

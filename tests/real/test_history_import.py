@@ -19,9 +19,6 @@ from tests.kit.warm_program import run_gsh
 ODD = ["echo 'ü日本 \x83'", "for a in 1 2\ndo echo $a\ndone", "echo \\\\", "echo a \\\n  b", ": 12:0;not a time", "ls"]
 
 
-_RAN = {"command": "cargo test"}
-
-
 def imported(*words: str) -> dict[str, Any]:
     done = run_gsh("shell", "import", *words, "--json")
     assert done.code == 0, done.err

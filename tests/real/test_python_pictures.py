@@ -87,7 +87,6 @@ module("PIL")
 module("PIL.Image", Image=Image)
 """
 """As much of Pillow as a block's pictures need."""
-SHOWING = "module('PIL.ImageShow', Viewer=Viewer, register=register, show=show)\n"
 
 
 async def test_an_image_that_is_shown_given_out_or_last_is_in_the_result(python: PythonHarness) -> None:

@@ -148,10 +148,6 @@ async def test_what_cannot_be_forked_is_said_before_anything_is_made(project: Pa
     assert run_git(project, "worktree", "list").count("\n") == 0
 
 
-def commits_of(folder: Path) -> set[str]:
-    return set(run_git(folder, "rev-list", "--all", "--reflog").split())
-
-
 @pytest.mark.parametrize(("how", "seed"), combined(["merge", "squash", "rebase"], range(6 if FULL else 3)))
 async def test_forks_are_finished_at_random_and_nothing_is_lost(project: Path, how: How, seed: int) -> None:
     """Two forks of a dirty tree work, commit or don't, and are finished; each refusal changes nothing at all."""

@@ -74,11 +74,11 @@ _VALUES = (
 
 
 @pytest.mark.parametrize("key", ["name", "allowed-tools", "Two words", "1", '"k"', "a:b"])
-@pytest.mark.parametrize("value", _VALUES)
-def test_a_plain_line_reads_as_yaml_reads_it(key: str, value: str) -> None:
+def test_a_plain_line_reads_as_yaml_reads_it(key: str) -> None:
     """The flow sequence in the last line makes the YAML parser read all of it."""
-    line = f"{key}: {value}"
-    assert _fields(line) == _fields(f"{line}\nlast: [x]")
+    for value in _VALUES:
+        line = f"{key}: {value}"
+        assert _fields(line) == _fields(f"{line}\nlast: [x]"), line
 
 
 def _fields(head: str) -> object:

@@ -21,7 +21,6 @@ LOADED = profiles.load(Path("/nonexistent"))
 _LOW = 14
 """Rows at a screen's end in which words change places."""
 _NUMBER = re.compile(r"^(\W*?)(\d)\. ")
-_SEQUENCE = re.compile(r"\x1b\[[0-9;:]*m")
 
 
 SHOTS = [shot for shot in shots() if not shot.told.get("dialog")]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby, takewhile
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -17,11 +17,11 @@ from gshtui.bus.agent_data import AgentRow
 from gshtui.programs.profiles import profile as profiles
 from gshtui.programs.session.status_watcher import CliStatus
 from gshtui.tmux.panes import PaneInfo, unknown
+from tests.kit.recorded_screens import SCREENS, shots
 from tests.kit.storms import examples
 from tests.unit.test_status_watcher import SilentServer
 
 LOADED = profiles.load(Path("/nonexistent"))
-SCREENS = Path(__file__).parents[1] / "fixtures" / "screens"
 BUSY = {"claude": "⠂ Claude Code", "codex": "⠙ project", "gemini": "✦  Working… (project)", "vibe": ">> Vibe"}
 """Titles of programs at work, which some have for a moment while they start."""
 
@@ -58,23 +58,14 @@ class Start:
 
 
 def starts() -> Iterator[Start]:
-    for meta in sorted(SCREENS.rglob("screens.json")):
-        told = json.loads(meta.read_text("utf-8"))
-        for shot in told["shots"]:
-            if shot["draft"] or shot["status"] == "thinking":
-                break
-            if shot["status"] != "idle":
-                continue
-            lines = tuple((meta.parent / shot["file"]).read_text("utf-8").rstrip("\n").split("\n"))
-            lines = (*lines, *("",) * (told["height"] - len(lines)))
-            column, row = shot["cursor"]
-            yield Start(
-                told["program"],
-                str(meta.parent.relative_to(SCREENS)),
-                (told["width"], told["height"]),
-                Screen(lines, shot["title"], (column, row)),
-            )
-            break
+    for folder, recorded in groupby(shots(), lambda shot: shot.file.parent):
+        before = takewhile(lambda shot: not shot.told["draft"] and shot.told["status"] != "thinking", recorded)
+        idle = next((shot for shot in before if shot.told["status"] == "idle"), None)
+        if idle is not None:
+            lines = tuple("\n".join(idle.lines).rstrip("\n").split("\n"))
+            lines = (*lines, *("",) * (idle.height - len(lines)))
+            screen = Screen(lines, idle.told["title"], idle.cursor)
+            yield Start(idle.program, str(folder.relative_to(SCREENS)), (idle.width, idle.height), screen)
 
 
 STARTS = list({(start.program, start.size, start.whole.lines): start for start in starts()}.values())
