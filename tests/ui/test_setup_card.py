@@ -27,6 +27,7 @@ from gshtui.ui.kit.widgets.dialogs import InputScreen, Picker
 from gshtui.ui.settings.settings_feature import SettingsFeature
 from gshtui.ui.settings.setup_card import CardScreen
 from tests.kit.fake_hub import Answer
+from tests.kit.fake_terminal import FakeTerminalWindow, agent_row
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback
 from tests.kit.loopback.script import Fault, Say
@@ -63,7 +64,8 @@ async def opened(*, first: bool = False) -> AsyncIterator[tuple[Window, Pilot[in
         Profile(name="codex", title="Codex", programs=("codex",)),
     ]
     listed = ProfileList([ListedProfile(one, "absent", "") for one in profiles], [])
-    app = Window(answers={"config show": Answer(ShownSettings(load(Path.cwd()), "")), "profiles ls": Answer(listed)})
+    answers = {"config show": Answer(ShownSettings(load(Path.cwd()), "")), "profiles ls": Answer(listed)}
+    app = FakeTerminalWindow(answers={**answers, "spawn": Answer(agent_row())})
     async with app.run_test(size=(100, 40)) as pilot:
         await pilot.pause()
         await app.workers.wait_for_complete()
@@ -210,8 +212,9 @@ async def test_words_leave_the_card_and_programs_begin(tmp_path: Path, monkeypat
         assert "installed" in rows(app)["Codex"] and "Claude" not in rows(app)
         await pilot.press("down", "enter")
         await carried_out(app)
-        await app.workers.wait_for_complete(worker for worker in app.workers if worker.group == "commands")
-        assert app.hub is not None
+        while app.deck.front != "terminal-0001":
+            await pilot.pause()
+        assert app.hub is not None, "its tab is in front"
         assert [call.profile for call in app.hub.ran if isinstance(call, SpawnAgent)] == ["codex"]
 
 

@@ -18,7 +18,15 @@ from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.row_actions import RowAction, RowActions
-from gshtui.ui.kit.widget_messages import AgentSeen, ForContext, OpenChanges, OpenTerminal, ShowQuestion, open_agent
+from gshtui.ui.kit.widget_messages import (
+    AgentSeen,
+    ForContext,
+    OpenChanges,
+    OpenTerminal,
+    ShowQuestion,
+    StartAgent,
+    open_agent,
+)
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:
@@ -65,6 +73,7 @@ class AgentsFeature(Feature):
     def routes(self) -> Sequence[FeatureRoute[Any]]:
         return (
             FeatureRoute(AgentsPane.Wanted, self._perform),
+            FeatureRoute(StartAgent, lambda message: self._start_soon(message.parameters)),
             FeatureRoute(AgentSeen, lambda message: self._mark_read_soon(message.agent)),
         )
 
@@ -236,10 +245,12 @@ class AgentsFeature(Feature):
                 screen = SpawnScreen(offers, form)
                 self.window.push_screen(screen, lambda wanted: self.window.perform(wanted) if wanted else None)
             else:
-                work = self._start(spawn_parameters(form, offers.programs))
-                self.window.bring(work, group="pick", exclusive=True)
+                self._start_soon(spawn_parameters(form, offers.programs))
 
         self.window.push_screen(listed, start)
+
+    def _start_soon(self, parameters: Returns[AgentRow]) -> None:
+        self.window.bring(self._start(parameters), group="pick", exclusive=True)
 
     async def _start(self, parameters: Returns[AgentRow]) -> bool:
         """Start an agent without a task, and show it, so that the person can give it one."""

@@ -108,6 +108,14 @@ class TypesInCall(FeatureMessage):
     """The person types what they will say in a call."""
 
 
+class StartAgent(FeatureMessage):
+    """Start an agent without a task, and go to its tab."""
+
+    def __init__(self, parameters: Returns[AgentRow]) -> None:
+        super().__init__()
+        self.parameters = parameters
+
+
 class AgentSeen(FeatureMessage):
     """The person has seen what is new of an agent."""
 

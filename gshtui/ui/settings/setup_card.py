@@ -18,6 +18,7 @@ from textual.screen import ModalScreen
 
 from gshtui.bus.events.agent_events import ModelChangeRequested
 from gshtui.text import units
+from gshtui.ui.kit.widget_messages import StartAgent
 from gshtui.ui.kit.widgets.dialogs import InputScreen, Picker, PickerChoice
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ class SetupCard:
                 from gshtui.fleet.commands.spawn_command import SpawnAgent
 
                 name = chosen.removeprefix(_PROGRAM)
-                self._host.perform(SpawnAgent(profile=name, cli=self._commands[name]))
+                self._host.post_message(StartAgent(SpawnAgent(profile=name, cli=self._commands[name])))
             case _:
                 pass
         return True
