@@ -12,6 +12,7 @@ from textual.widgets import Static
 from gshtui.agents.personas import BUILT_IN, load_personas
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
+from gshtui.bus.events.agent_events import ModelChangeRequested
 from gshtui.commands import config_commands
 from gshtui.commands.config_calls import SetSetting
 from gshtui.commands.declaration import CommandError
@@ -19,24 +20,30 @@ from gshtui.commands.registry import Registry
 from gshtui.fleet.native.commands import personas_command
 from gshtui.programs import commands as program_commands
 from gshtui.programs.profiles.profile import load as load_profiles
+from gshtui.providers.model_command import ListedModel, ModelList
 from gshtui.settings import paths
 from gshtui.settings.keys import flat
 from gshtui.settings.loader import load
 from gshtui.settings.user_config import set_value
 from gshtui.ui.kit import terminal_handoff
 from gshtui.ui.kit.keys.key_table import KEYS
+from gshtui.ui.kit.widgets.dialogs import Picker
 from gshtui.ui.settings.definition_files import persona_file, profile_file
 from gshtui.ui.settings.setting_names import MOST_USED, ORDER
 from gshtui.ui.settings.setting_rows import setting_rows
 from gshtui.ui.settings.settings_screen import KeyScreen, SettingsScreen
 from tests.kit.configuration import user_file
+from tests.kit.fake_hub import Answer
 from tests.kit.home import Home
 from tests.kit.window import Window, at_rest, settled
 
 WRITTEN = "# mine\n[ui] # looks\nfps = 20 # slow\n\n[keybindings]\n'agents.spawn' = 'f12' # free\n"
 
 
-def window(folder: Path) -> Window:
+MODEL = "providers.anthropic.default_model"
+
+
+def window(folder: Path, answers: dict[str, Answer | Exception] | None = None) -> Window:
     class Feeds(Bus):
         def publish(self, event: Event) -> None:
             app.feed(event)
@@ -50,7 +57,7 @@ def window(folder: Path) -> Window:
         personas_command(),
         *program_commands.commands(loaded, look),
     )
-    app = Window(folder, commands=Registry(commands))
+    app = Window(folder, commands=Registry(commands), answers=answers or {})
     return app
 
 
@@ -99,8 +106,36 @@ async def test_defaults_are_named_and_the_raw_name_is_in_grey(home: Home, tmp_pa
         await settled(pilot)
         first = [str(screen(app).choices.get_option_at_index(at).prompt) for at in range(12)]
         assert first[0] == MOST_USED and first[11] == "Model providers"
-        assert " default " in first[1] and first[1].rstrip().endswith("agent.default_provider")
-        assert screen(app).chosen == "agent.default_provider"
+        assert first[1].split()[:3] == ["Model", "Anthropic's", "default"] and screen(app).chosen == MODEL
+        assert " default " in first[2] and first[2].rstrip().endswith("agent.mode")
+        await pilot.resize_terminal(120, 35)
+        await settled(pilot)
+        listed = screen(app).choices
+        lines = [str(listed.get_option_at_index(at).prompt) for at in range(listed.option_count)]
+        assert not [line for line in lines if line.rstrip().endswith("…")], "a raw name is whole or left out"
+        assert all(len(row.label) <= 32 for row in screen(app)._rows.values()), "a label is whole"
+
+
+async def test_the_model_is_chosen_from_the_models(home: Home, tmp_path: Path) -> None:
+    models = [
+        ListedModel("anthropic", "large", "Large", usable=True),
+        ListedModel("openai", "other", "Other", usable=True),
+        ListedModel("gemini", "none", "None", usable=False),
+    ]
+    app = window(tmp_path, {"model list": Answer(ModelList(models, []))})
+    async with at_rest(app, (120, 40)) as pilot:
+        assert (hub := app.hub) is not None
+        await pilot.press("alt+g")
+        await settled(pilot)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert isinstance(app.screen, Picker) and app.screen.choices.option_count == 3
+        await pilot.press("down", "enter")
+        await settled(pilot)
+        assert [event.model for event in hub.said if isinstance(event, ModelChangeRequested)] == ["other"]
+        settings = load(tmp_path).settings
+        assert (settings.agent.default_provider, settings.providers["openai"].default_model) == ("openai", "other")
+        assert screen(app)._rows["providers.openai.default_model"].label == "Model"
 
 
 async def test_rows_are_changed_in_place_and_comments_stay(home: Home, tmp_path: Path) -> None:

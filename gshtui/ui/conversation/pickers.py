@@ -34,7 +34,7 @@ class ModelsScreen(Picker):
             _choices(models),
             empty="No models available. Set a key (`gsh-tui doctor` lists them) or start Ollama.",
             hint="{list.choose} to use it, or paste its key · {model.effort} for effort · {list.close} to close",
-            headings=_HEADINGS,
+            headings=HEADINGS,
         )
         self._harder = harder
         self._in_use = {choice.id for choice in _choices(models) if choice.current}
@@ -44,11 +44,11 @@ class ModelsScreen(Picker):
         if marked is None or marked.id not in self._in_use:
             self.notify("The effort is that of the model in use: select this one first.", markup=False)
             return
-        self.replace(_choices(await self._harder()), _HEADINGS)
+        self.replace(_choices(await self._harder()), HEADINGS)
         self.fill()
 
 
-_HEADINGS = ("model", "provider", "$/M in, out", "effort", "", "window")
+HEADINGS = ("model", "provider", "$/M in, out", "effort", "", "window")
 """What matters least comes last: it is left out where there is no room."""
 
 

@@ -6,7 +6,6 @@ from gshtui.ui.kit.keys.key_table import KEYS
 
 MOST_USED = "Most used"
 _FIRST: dict[str, str] = {
-    "agent.default_provider": "Model provider",
     "agent.mode": "Starting mode",
     "ui.theme": "Theme",
     "ui.notifications": "Notifications",
@@ -74,7 +73,7 @@ def group_of(id: str) -> str:
 
 def rank(id: str) -> int:
     """The place of a row among those of its group."""
-    return list(_FIRST).index(id) if id in _FIRST else len(_FIRST)
+    return list(_FIRST).index(id) + 1 if id in _FIRST else len(_FIRST) + 1
 
 
 def label_of(id: str) -> str:

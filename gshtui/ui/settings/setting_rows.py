@@ -11,14 +11,17 @@ from typing import Any, Literal, cast, get_args, get_origin
 
 import msgspec
 
+from gshtui.settings import known_providers
 from gshtui.settings.keys import TEXT_TABLES, field_of, flat
 from gshtui.settings.loader import Loaded
 from gshtui.settings.model import DEFAULT_KEYS, Settings
 from gshtui.settings.toml_file import Origin
 from gshtui.ui.kit.keys.key_table import KEYS
-from gshtui.ui.settings.setting_names import group_of, label_of
+from gshtui.ui.settings.setting_names import MOST_USED, group_of, label_of, rank
 
-Kind = Literal["switch", "choice", "theme", "text", "list", "key", "shell key", "persona", "profile", "new persona"]
+Kind = Literal[
+    "switch", "choice", "theme", "model", "text", "list", "key", "shell key", "persona", "profile", "new persona"
+]
 _LAYERS = {"default": "", "user": "your file", "project": "this project", "environment": "environment", "flag": "--set"}
 
 
@@ -41,12 +44,17 @@ class SettingRow(msgspec.Struct, frozen=True):
     @property
     def group(self) -> str:
         """The title of its group."""
-        return group_of(self.id)
+        return MOST_USED if self.kind == "model" else group_of(self.id)
+
+    @property
+    def rank(self) -> int:
+        """Its place in its group."""
+        return 0 if self.kind == "model" else rank(self.id)
 
     @property
     def label(self) -> str:
         """What it is called, in words."""
-        return label_of(self.id)
+        return "Model" if self.kind == "model" else label_of(self.id)
 
     @property
     def words(self) -> str:
@@ -55,6 +63,8 @@ class SettingRow(msgspec.Struct, frozen=True):
             return "on" if self.value == "true" else "off"
         if self.kind == "list":
             return ", ".join(map(str, cast("list[object]", json.loads(self.value))))
+        if self.kind == "model" and not self.value:
+            return f"{known_providers.label_of(self.provider)}'s default"
         return self.value.removesuffix(".0")
 
     @property
@@ -64,12 +74,17 @@ class SettingRow(msgspec.Struct, frozen=True):
 
 
 def setting_rows(loaded: Loaded) -> list[SettingRow]:
-    """Every setting, in the order of the configuration's tables; the keys of the window last."""
+    """Every setting, in the order of the configuration's tables; the keys of the window last.
+
+    The model of the provider that is preferred is simply the model.
+    """
+    model = f"providers.{loaded.settings.agent.default_provider}.default_model"
     rows = [
         _setting(path, value, loaded.origins.get(".".join(path), Origin("default")))
         for path, value in flat(loaded.settings)
         if not (path[0] == "keybindings" and path[1] in KEYS)
     ]
+    rows = [msgspec.structs.replace(row, kind="model") if row.id == model else row for row in rows]
     return [*rows, *_key_rows(loaded.settings.keybindings, loaded.origins)]
 
 

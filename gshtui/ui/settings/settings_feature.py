@@ -153,6 +153,8 @@ class SettingsFeature(Feature):
                 self._set(row, "false" if row.value == "true" else "true")
             case "choice" | "theme":
                 self._choose(row)
+            case "model":
+                self.window.bring(self._choose_model(row), group="settings")
             case "key":
                 self._press_key(row)
             case "persona":
@@ -173,7 +175,7 @@ class SettingsFeature(Feature):
             if text is not None and text != row.value:
                 self._set(row, text)
 
-        self.window.push_screen(InputScreen(row.id, text=row.value, hint=hint, exact=True), written)
+        self.window.push_screen(InputScreen(row.label, text=row.value, hint=hint, exact=True), written)
 
     def _choose(self, row: SettingRow) -> None:
         from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
@@ -185,7 +187,7 @@ class SettingsFeature(Feature):
         choices = [PickerChoice(word, word or "(none)", current=word == now) for word in words]
         preview = host.preview_theme if is_theme else None
         picker = Picker(
-            row.id, choices, empty="", hint="{list.choose} to keep it · {list.close} to go back", preview=preview
+            row.label, choices, empty="", hint="{list.choose} to keep it · {list.close} to go back", preview=preview
         )
 
         def chosen(word: str | None) -> None:
@@ -195,6 +197,39 @@ class SettingsFeature(Feature):
                 host.preview_theme(before)
 
         self.window.push_screen(picker, chosen)
+
+    async def _choose_model(self, row: SettingRow) -> bool:
+        """Choose the model of new conversations, which the one in front gets too."""
+        from gshtui.providers.model_command import ListModels
+        from gshtui.ui.conversation.pickers import HEADINGS, model_choice
+        from gshtui.ui.kit.widgets.dialogs import Picker
+
+        found = await self.window.result_of(ListModels())
+        models = [one for one in found.models if one.usable and one.origin != "offline"] if found is not None else []
+
+        def chosen(name: str | None) -> None:
+            if name is not None:
+                provider, _, model = name.partition("/")
+                self._work(self._use_model(row, provider, model))
+
+        picker = Picker(
+            "Model",
+            [model_choice(one, models) for one in models],
+            empty="No model connected: /setup connects one.",
+            hint="{list.choose} to keep it · {list.close} to go back",
+            headings=HEADINGS,
+        )
+        self.window.push_screen(picker, chosen)
+        return True
+
+    async def _use_model(self, row: SettingRow, provider: str, model: str) -> None:
+        from gshtui.bus.events.agent_events import ModelChangeRequested
+        from gshtui.commands.config_calls import SetSetting
+
+        await self._run(SetSetting(key=f"providers.{provider}.default_model", value=model))
+        if provider != row.provider:
+            await self._run(SetSetting(key="agent.default_provider", value=provider))
+        self.window.publish(ModelChangeRequested(agent=self.window.addressed, provider=provider, model=model))
 
     def _press_key(self, row: SettingRow) -> None:
         from gshtui.settings.model import DEFAULT_KEYS

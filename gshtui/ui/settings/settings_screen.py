@@ -20,7 +20,7 @@ from gshtui.ui.kit.keys.bound_keys import with_keys
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.widgets.filtered_list import FilteredList
 from gshtui.ui.kit.widgets.list_rows import TableColumn, aligned
-from gshtui.ui.settings.setting_names import ORDER, rank
+from gshtui.ui.settings.setting_names import ORDER
 from gshtui.ui.settings.setting_rows import SettingRow
 
 _LABELS = 32
@@ -72,7 +72,7 @@ class SettingsScreen(FilteredList[None]):
         for title, rows in groups.items():
             if rows:
                 options.append(Option(Content.styled(title, "bold $primary"), disabled=True))
-                ordered = sorted(rows, key=lambda row: rank(row.id))
+                ordered = sorted(rows, key=lambda row: row.rank)
                 options += [Option(_line(row, self.room), id=row.id) for row in ordered]
         self.show(options, f"No matches for “{self.words}”.")
         if fitting:
@@ -117,7 +117,7 @@ class SettingsScreen(FilteredList[None]):
 
 
 def _line(row: SettingRow, room: int) -> Content:
-    """A row: label, value, where it comes from; the raw name in grey where there is room."""
+    """A row: label, value, where it comes from; the raw name in grey where there is room for all of it."""
     value = one_line(literal(row.words), 200) or "–"
     sources = _SOURCES if room >= _NARROW else 0
     values = max(12, room - _LABELS - sources - 6)
@@ -128,7 +128,7 @@ def _line(row: SettingRow, room: int) -> Content:
         [(row.label, "bold" if row.source else "")],
         [(value, "$foreground")],
         [(row.source or "default", "$primary" if row.source else "$foreground-muted")],
-        [(row.id, "$foreground-muted")],
+        [(row.id if len(row.id) <= names else "", "$foreground-muted")],
     ]
     columns = [TableColumn(_LABELS), TableColumn(values), TableColumn(sources), TableColumn(names)]
     return Content.assemble("  ", *aligned(cells, columns, ""))
