@@ -323,7 +323,7 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     def mode_words(self) -> str:
         """The mode of another vendor's program, in its own words; `!` where it does more unasked than it should."""
         if self.program_mode is None:
-            return f"{self.held_to} mode?" if self.held_to else ""
+            return f"started in {self.held_to} mode" if self.held_to else ""
         name, like = self.program_mode.name, self.program_mode.like
         own = self.held_to if not like else ""
         if self.exceeds:

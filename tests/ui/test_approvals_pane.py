@@ -777,6 +777,21 @@ async def test_one_key_allows_what_the_waiting_row_says_in_full(
         assert app.area.input.text == "half a prompt"
 
 
+@pytest.mark.parametrize(("height", "offered"), [(24, True), (12, False)])
+async def test_a_warning_goes_below_the_row_rather_than_in_place_of_its_keys(height: int, offered: bool) -> None:
+    app = Asked()
+    async with app.run_test(size=(80, height)) as pilot:
+        app.feed(make_question(1, warnings=("Not in the sandbox: it reaches 10.0.0.1, which no rule allows.",)))
+        await pilot.pause()
+        note = app.query_one("#approval-note", Static)
+        assert ("alt+a allow · alt+u deny" in app.heading, bool(note.display)) == (offered, offered)
+        assert "no rule allows" not in app.heading
+        if offered:
+            assert "no rule allows" in str(note.content) and app.pane.size.height == 2
+            await app.press(pilot, "alt+a")
+            assert app.answers == [("a1", "once", "")]
+
+
 async def test_a_narrower_row_says_what_it_wants_to_do_rather_than_how_to_deny_it() -> None:
     app = Asked()
     rows: list[str] = []

@@ -9,7 +9,6 @@ from gshtui.ui.kit.keys.bound_keys import printed_key
 from gshtui.ui.kit.keys.key_bar import KeyBar
 from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
-from gshtui.ui.prompt.key_hints import shown_key
 from gshtui.ui.prompt.prompt_completion import CompletionItem
 from gshtui.ui.prompt.prompt_status import PromptStatus
 from tests.kit.window import NOW, Window
@@ -28,7 +27,7 @@ def named(app: Window) -> list[tuple[str, str]]:
     """Each key that the line names, with what it says of it, after checking that the line has it."""
     status = app.bench.query_one(PromptStatus)
     found = [(key, said(app)[start:end]) for start, end, key in status._places]
-    assert all(words.startswith(f"{shown_key(key)} ") for key, words in found)
+    assert all(words.startswith(f"{printed_key(key)} ") for key, words in found)
     assert found, (said(app), app.focused)
     return found
 
@@ -47,7 +46,7 @@ async def test_each_key_it_names_is_one_of_what_has_the_focus() -> None:
 
 async def check_places(app: Window, pilot: Pilot[int], places: tuple[str, ...], keymap: dict[str, str]) -> None:
     back = keymap.get("app.back", "escape")
-    leads_back = f"{shown_key(back)} to the input"
+    leads_back = f"{printed_key(back)} to the input"
     for place in places:
         await press(pilot, place)
         bar = {key for _, _, key in app.bench.query_one(KeyBar)._places}
@@ -63,7 +62,7 @@ async def check_places(app: Window, pilot: Pilot[int], places: tuple[str, ...], 
             assert active.enabled, (place, key)
             assert key not in bar, "the bar below names it"
             if not at_input:
-                assert words == f"{shown_key(key)} {row.label[0].lower()}{row.label[1:]}", place
+                assert words == f"{printed_key(key)} {row.label[0].lower()}{row.label[1:]}", place
                 assert active.node not in (app, app.screen), place
         await press(pilot, back)
         assert app.focused is app.bench.input or at_input
@@ -81,7 +80,7 @@ async def test_it_follows_what_the_inputs_keys_do() -> None:
         area: Any = app.bench.input
         app.feed(STARTED)
         await settled(pilot)
-        assert said(app).endswith("esc to interrupt")
+        assert said(app).endswith("escape to interrupt")
         await press(pilot, "alt+2")
         assert "to interrupt" not in said(app), "it would go to the input first"
         await press(pilot, "escape", "h", "e")
@@ -90,7 +89,7 @@ async def test_it_follows_what_the_inputs_keys_do() -> None:
         assert "to interrupt" not in said(app), "it would close the list first"
         app.feed(TurnFinished(agent="main", session="s", turn="t", stop="interrupted"))
         await settled(pilot)
-        assert said(app).startswith("enter choose  esc close the list")
+        assert said(app).startswith("enter choose  escape close the list")
         await press(pilot, "escape")
         assert said(app).startswith("enter send")
         await press(pilot, "f1")
@@ -98,14 +97,14 @@ async def test_it_follows_what_the_inputs_keys_do() -> None:
         await press(pilot, "escape")
         assert said(app).startswith("enter send")
         await press(pilot, "ctrl+r")
-        assert said(app) == "Searching sent prompts  enter use it  ctrl+r next  esc back"
+        assert said(app) == "Searching sent prompts  enter use it  ctrl+r next  escape back"
         await press(pilot, "escape")
         area.use_vi()
         await press(pilot, "escape")
         assert "i insert" in said(app)
         app.feed(STARTED)
         await settled(pilot)
-        assert said(app).endswith("esc to interrupt")
+        assert said(app).endswith("escape to interrupt")
         await press(pilot, "i")
         assert "to interrupt" not in said(app), "it would leave insert mode first"
 
@@ -121,4 +120,4 @@ def test_a_key_is_named_by_its_sign() -> None:
     for row in KEYS.values():
         for key in row.keys.split(","):
             assert "_" not in printed_key(key) or printed_key(key).endswith("_"), key
-            assert shown_key(printed_key(key)) in (shown_key(key), printed_key(key)), key
+            assert printed_key(printed_key(key)) == printed_key(key), key

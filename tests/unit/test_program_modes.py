@@ -201,7 +201,7 @@ def test_arguments_go_before_a_double_dash() -> None:
 
 def test_a_row_says_that_more_is_done_unasked_than_asked_for() -> None:
     row = AgentRow(id="1", name="a", kind="cli", held_to="ask")
-    assert (row.mode_words, row.exceeds) == ("ask mode?", False)
+    assert (row.mode_words, row.exceeds) == ("started in ask mode", False)
     row = msgspec.structs.replace(row, program_mode=ProgramMode("auto mode", "auto"))
     assert (row.mode_words, row.exceeds) == ("auto mode, not ask!", True)
     row = msgspec.structs.replace(row, program_mode=ProgramMode("plan mode", "plan"))

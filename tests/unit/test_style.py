@@ -4,6 +4,7 @@ import ast
 import re
 from pathlib import Path
 
+from gshtui.ui.kit.keys.bound_keys import printed_key
 from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.settings.setting_names import ORDER
 from tests.kit import source
@@ -40,6 +41,33 @@ def test_hints_say_what_a_key_is_to_do() -> None:
     ]
     assert found == []
     assert _SAYS.search("{list.choose} sets it · {list.close} closes") and _SAYS.search("enter denies · esc goes")
+
+
+_SPELLED = re.compile(
+    r"\b[Ee]sc\b|[⏎↵]|\b[Pp]g(?:[Uu]p|[Dd]n)\b|\b(?:Ctrl|Alt|Shift)\+[A-Za-z]|\b(?:ctrl|alt|shift)-[a-z]\b"
+)
+"""A key that is not written as `printed_key` writes it."""
+
+
+def test_a_key_is_written_in_one_way() -> None:
+    """`escape`, `ctrl+g`: in the window, in messages, in the README and the guides. Other programs write as they do."""
+    guides = [source.ROOT / "README.md", *(source.ROOT / ".github" / "guides").glob("*.md")]
+    texts = [
+        (path.name, line)
+        for path in guides
+        if path.stem != "profiles"
+        for line in path.read_text(encoding="utf-8").split("\n")
+    ]
+    texts += [
+        (source.name(path), text)
+        for path in source.files()
+        if not {"programs", "tmux"} & set(path.parts)
+        for text in written(path.read_text(encoding="utf-8"))
+    ]
+    assert [(where, text) for where, text in texts if text != "⏎" and _SPELLED.search(text)] == []
+    names = {printed_key(key) for row in KEYS.values() for key in row.keys.split(",")}
+    assert [name for name in names if _SPELLED.search(name)] == []
+    assert all(map(_SPELLED.search, ("esc to go back", "⏎ send", "PgUp", "Ctrl+C stops", "press ctrl-c")))
 
 
 def test_groups_of_settings_are_titles() -> None:

@@ -49,7 +49,7 @@ from gshtui.text.terminal_sequences import is_letter
 _LINES = 60
 """Lines of a detail or a diff to show; further ones are only counted."""
 _REASON = 2_000
-_RULE_KEYS = "enter saves it and allows · e edits it · esc goes back ? "
+_RULE_KEYS = "enter to save it and allow · e to edit it · escape to go back ? "
 _ERASE, _CLEAR, _ENTER, _ESCAPE = ("\x7f", "\x08"), ("\x15",), ("\r", "\n"), ("\x1b",)
 
 

@@ -65,6 +65,10 @@ from gshtui.ui.kit.widgets.folding_area import FoldingArea
 REASON_LIMIT = 2_000
 _ROOMY = 30
 """Rows of the window from which on an empty one is between question and answers."""
+_FRAMED = 16
+"""Rows of the window from which on a question has a frame, and a row that waits may have others below it."""
+_WARNED = 2
+"""Rows of warnings below a question that waits, at most."""
 _LEAST = 20
 """Cells that a question has in the row that waits, before its number and its key."""
 _MORE = 16
@@ -76,7 +80,7 @@ class ReasonInput(FoldingArea, can_focus=False):
     """One line for the reason; the panel closes it."""
 
     def __init__(self, wrote: Callable[[], None]) -> None:
-        super().__init__(id="reason", placeholder="Reason, sent to the agent · enter to deny · esc to go back")
+        super().__init__(id="reason", placeholder="Reason, sent to the agent · enter to deny · escape to go back")
         self._wrote = wrote
 
     def changed(self) -> None:
@@ -98,8 +102,8 @@ _CHOICES: dict[str, Choice] = {
     f"answer('{choice}')": choice for choice in ("once", "session", "always", "deny", "reason")
 }
 _ALLOWING: frozenset[str] = frozenset(("once", "session", "always"))
-VOID = "the question has changed, so this reason denies nothing; esc closes it"
-SOON = "too soon, so this reason denies nothing; esc closes it"
+VOID = "the question has changed, so this reason denies nothing; escape closes it"
+SOON = "too soon, so this reason denies nothing; escape closes it"
 
 
 class ApprovalsPane(Vertical, can_focus=True):
@@ -337,9 +341,17 @@ class ApprovalsPane(Vertical, can_focus=True):
         others = [line for line in head[1:] if line.text.strip() != told]
         all_said = not diff and all(line.kind == "warning" for line in others)
         behind = "".join(f" · {line.text}" for line in others) if all_said else ""
-        words, short = (f"◆ {question_row(request, name, short=cut)}{behind}" for cut in (False, True))
         allow = f"{key_of(self, 'approval.allow')} allow · " if self._once and all_said else ""
         deny = f"{key_of(self, 'approval.refuse')} deny · " if self._takes_reason else ""
+        asked = f"◆ {question_row(request, name)}"
+        if behind and cell_len(f"{asked}{behind}  {allow}{deny}{key}") > width:  # the keys stay: warnings go below
+            below = wrapped_question(others, width)
+            if len(below) <= _WARNED and self.screen.size.height >= _FRAMED:
+                behind = ""
+                note = self.query_one("#approval-note", Static)
+                note.display = True
+                note.update(Content("\n".join(line.text for line in below)))
+        words, short = (f"◆ {question_row(request, name, short=cut)}{behind}" for cut in (False, True))
         offers = (f"{allow}{deny}{key}", f"{allow}{key}", key)
         ends = (f" answer{of}", of)
         # What it wants to do is said rather than how to deny it, but not rather than how to allow it.
@@ -358,7 +370,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         from gshtui.text.sanitise import one_line  # not before the first letter
 
         height, width = self.screen.size.height, self.size.width or self.screen.size.width
-        low = height < 16
+        low = height < _FRAMED
         self.set_class(low, "-low")
         self.set_class(height < 9, "-tiny")
         inner = max(8, self.content_size.width or width - 4)

@@ -66,7 +66,7 @@ class Hint(NamedTuple):
     @property
     def shown(self) -> str:
         """The key in the words of the hints."""
-        return shown_key(self.key)
+        return printed_key(self.key)
 
 
 def input_hints(screen: Screen[Any], use: KeyUse) -> list[Hint]:
@@ -98,8 +98,3 @@ def _bound_keys(screen: Screen[Any]) -> dict[str, _BoundKey]:
         if one.enabled and id in KEYS and id not in found and is_sent(key, extended=extended):
             found[id] = _BoundKey(key, one.node not in (screen, app))
     return found
-
-
-def shown_key(key: str) -> str:
-    """A key in the words of the hints, which have little room."""
-    return "esc" if key == "escape" else printed_key(key)

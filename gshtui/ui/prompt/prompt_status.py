@@ -37,7 +37,7 @@ from gshtui.text import units
 from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widgets.fitted_text import fit
-from gshtui.ui.prompt.key_hints import Hint, input_hints, pane_hints, shown_key
+from gshtui.ui.prompt.key_hints import Hint, input_hints, pane_hints
 
 if TYPE_CHECKING:
     from gshtui.ui.prompt.prompt_input import PromptInput
@@ -356,7 +356,7 @@ class PromptStatus(Static):
 
     def _ends_by(self, what: str) -> str:
         """Which key ends what goes on, if it is the next one that would do so."""
-        return f"{shown_key(key_of(self, 'app.back'))} to {what}" if self._input.leaves_nothing_first else ""
+        return f"{key_of(self, 'app.back')} to {what}" if self._input.leaves_nothing_first else ""
 
     def _title(self) -> str:
         """What the input is used for, if not for a new prompt."""

@@ -19,7 +19,7 @@ from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.event import Event
 from gshtui.text.sanitise import one_line
 from gshtui.tmux.tmux_errors import TmuxError
-from gshtui.ui.kit.keys.key_bar import key_name
+from gshtui.ui.kit.keys.bound_keys import printed_key
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widget_messages import AgentSeen, OpenConversation, OpenTerminal
@@ -219,7 +219,7 @@ class TerminalPane(TabPane):
     def _leave_key(self) -> str:
         for active in self.screen.active_bindings.values():
             if active.binding.id == "terminal.leave":
-                return key_name(app_of(self).get_key_display(active.binding))
+                return printed_key(active.binding.key)
         return ""
 
     # What can be done

@@ -19,8 +19,8 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from gshtui.ui.kit.keys.bound_keys import key_of
-from gshtui.ui.kit.keys.key_bar import key_name, shown_keys
+from gshtui.ui.kit.keys.bound_keys import key_of, printed_key
+from gshtui.ui.kit.keys.key_bar import shown_keys
 from gshtui.ui.kit.keys.key_table import KEYS, bind
 from gshtui.ui.kit.keys.sendable_keys import is_sent
 from gshtui.ui.kit.textual.driver import sends_every_key
@@ -125,14 +125,13 @@ def help_screen(asked_on: Screen[object]) -> HelpScreen:
     bindings = [one.binding for one in active]
     app = app_of(asked_on)
     first = {id for id in own if id}
-    here = help_rows(bindings, app.get_key_display, first, extended=sends_every_key(app))
+    here = help_rows(bindings, first, extended=sends_every_key(app))
     working = {binding.id for binding in bindings if binding.id}
     return HelpScreen(here, other_rows(working, lambda id: shown_keys(asked_on, id)))
 
 
 def help_rows(
     bindings: list[Binding],
-    display: Callable[[Binding], str],
     first: Collection[str] = frozenset(),
     *,
     extended: bool = True,
@@ -155,7 +154,7 @@ def help_rows(
         row = KEYS.get(name)
         about[name] = (row.group, row.help) if row else (EDITING, binding.tooltip or binding.description)
         shown = keys.setdefault(name, [])
-        if (key := key_name(display(binding))) not in shown:
+        if (key := printed_key(binding.key)) not in shown:
             shown.append(key)
     order = list(KEYS)
     ahead = {KEYS[id].group for id in first if id in KEYS}

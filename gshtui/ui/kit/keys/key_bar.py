@@ -10,11 +10,11 @@ from typing import Any, cast
 
 from textual import events
 from textual.app import RenderResult
-from textual.binding import Binding
 from textual.content import Content
 from textual.signal import Signal
 from textual.widget import Widget
 
+from gshtui.ui.kit.keys.bound_keys import printed_key
 from gshtui.ui.kit.keys.key_table import ANYWHERE, KEYS, PANES
 from gshtui.ui.kit.keys.sendable_keys import is_sent, sent_first
 from gshtui.ui.kit.textual.driver import sends_every_key
@@ -70,7 +70,7 @@ class KeyBar(Widget):
             if not binding.show or not active.enabled or binding.action in seen:
                 continue
             seen.add(binding.action)
-            found.append((binding.key, key_name(app_of(self).get_key_display(binding)), binding.description))
+            found.append((binding.key, printed_key(binding.key), binding.description))
             ranks[binding.key] = _rank(binding.id)
         return sorted(found, key=lambda one: ranks[one[0]])
 
@@ -86,14 +86,7 @@ def _rank(id: str | None) -> tuple[bool, int]:
     return (row is None or row.group in (ANYWHERE, PANES), _ORDER.get(id or "", len(_ORDER)))
 
 
-def key_name(display: str) -> str:
-    """Textual's display of a key, with the modifiers named as on keyboards."""
-    return display.replace("^", "ctrl+") if len(display) > 1 else display
-
-
 def shown_keys(widget: Widget, id: str) -> str:
     """The keys of a row of the key table that this terminal sends, separated by ", ", after remapping."""
-    app = app_of(widget)
     keys = (keymap_of(widget).get(id) or KEYS[id].keys).split(",")
-    sent = sent_first(keys, extended=sends_every_key(app))
-    return ", ".join(key_name(app.get_key_display(Binding(key, ""))) for key in sent)
+    return ", ".join(map(printed_key, sent_first(keys, extended=sends_every_key(app_of(widget)))))
