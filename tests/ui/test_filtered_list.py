@@ -179,3 +179,9 @@ async def test_no_row_of_a_dialog_is_empty_or_cut_at_any_size(count: int, title:
 async def settled(pilot: Pilot[None]) -> None:
     for _ in range(4):  # the layout, what fits in it, and the layout with that
         await pilot.pause()
+
+
+async def test_a_list_is_never_blank_first() -> None:
+    app = PickerHost(Picker("Models", MODELS, empty=""))
+    async with app.run_test(size=(90, 30)):
+        assert len(rows(app)) == len(MODELS), "before it is laid out"

@@ -1,5 +1,8 @@
 """The main screen: panes by key and by mouse, in every size of terminal, and a layout that is remembered."""
 
+import asyncio
+import re
+
 import pytest
 from textual.geometry import Region
 from textual.pilot import Pilot
@@ -75,18 +78,27 @@ async def test_a_terminal_that_changes_its_size_shows_what_fits() -> None:
 @pytest.mark.parametrize(
     ("key", "pane"), [("alt+2", "agents"), ("alt+3", "shell"), ("alt+4", "context"), ("alt+5", "timeline")]
 )
-async def test_a_number_moves_to_a_pane_and_hides_it_again(key: str, pane: str) -> None:
+@pytest.mark.parametrize("size", [WIDE, (120, 35), (80, 24)])
+@pytest.mark.parametrize("where", ["alt+1", "alt+up"])
+async def test_a_number_goes_to_a_pane_and_again_back_to_where_one_was(
+    key: str, pane: str, size: tuple[int, int], where: str
+) -> None:
     app = Window()
-    async with app.run_test(size=WIDE) as pilot:
-        await pilot.press(key)
-        assert app.focused is app.bench.panes[pane]
-        await pilot.press(key)
-        await settled(pilot)
-        assert pane not in shown(app)
+    async with app.run_test(size=size) as pilot:
+        await wait_until(pilot, lambda: app.bench.deck.front_widget)
+        await pilot.press(where)
+        before = app.focused
+        assert (before is app.bench.input) is (where == "alt+1")
+        for _ in range(2):
+            await pilot.press(key)
+            await settled(pilot)
+            assert pane in shown(app) and app.focused is app.bench.panes[pane]
+            await pilot.press(key)
+            await settled(pilot)
+            assert app.focused is before and not app.bench.layout_now.zoomed
+            assert app.bench.layout_now.shown(pane, size[0]), "it is not hidden"
+        await pilot.press("alt+1", "alt+1")
         assert app.focused is app.bench.input
-        await pilot.press(key)
-        await settled(pilot)
-        assert pane in shown(app) and app.focused is app.bench.panes[pane]
 
 
 async def test_a_pane_without_room_gets_the_whole_screen_and_escape_takes_it_back() -> None:
@@ -294,9 +306,9 @@ async def test_the_strip_stands_for_the_panes_that_are_not_on_the_screen_and_a_c
         await settled(pilot)
         assert shown(app) == {"context"} and app.bench.front_pane() == "context"
         assert "context" not in str(strip.content)
-        await pilot.press("alt+4")
+        await pilot.press("x")
         await settled(pilot)
-        assert shown(app) == set() and app.focused is app.bench.input
+        assert shown(app) == set()
         await pilot.press("alt+0")
         await settled(pilot)
         assert not strip.display
@@ -322,3 +334,23 @@ async def test_behind_a_dialog_is_no_second_cursor(theme: str) -> None:
             await pilot.press("escape")
             await settled(pilot)
             assert app.screen is app.bench and backgrounds() == 2, key
+
+
+@pytest.mark.parametrize("size", [WIDE, (120, 35)])
+async def test_no_pane_says_that_there_is_nothing_before_it_was_told(size: tuple[int, int]) -> None:
+    gate = asyncio.Event()
+    app = Window(store=FakeRecord(), gate=gate)
+    claims = re.compile(r"\b(?:yet|appear|no|nothing|only)\b", re.IGNORECASE)
+
+    def said() -> list[str]:
+        words = [pane._shown.plain for pane in app.bench.panes.values() if pane._shown is not None]
+        return [*words, str(app.query_one(PaneStrip).content)]
+
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        await pilot.press("alt+2")
+        await pilot.pause()
+        assert [words for words in said() if claims.search(words)] == []
+        gate.set()
+        await settled(pilot)
+        assert any(claims.search(words) for words in said()), "then it does"

@@ -208,6 +208,8 @@ class ContextFeature(Feature):
         for event in events:
             if isinstance(event, SessionOpened) and event.agent == front and event.messages:
                 self._work(self._restore(event.session), "restore")
+            elif isinstance(event, SessionOpened) and event.agent == front:
+                self.tell()
             elif isinstance(event, MessageAppended) and event.message.role == "user":
                 self._app.run_worker(self._pin(event), exit_on_error=False, group="pins")
         if any(isinstance(event, TurnFinished | ContextCut | CutUndone) and event.agent == front for event in events):
@@ -230,6 +232,8 @@ class ContextFeature(Feature):
             receipts = (await self.call(ReadReceipts(agent=front))).receipts
         except (NotReady, CommandError):
             return
+        finally:
+            self.tell()
         mine = [one for one in iterations if one.session == session]
         for pane in bench.query(TimelinePane):
             pane.restore(mine, receipts, session)
@@ -238,6 +242,14 @@ class ContextFeature(Feature):
         if mine and (cut := _cut_since(mine[-1], receipts)) is not None:
             await self._show_cut(cut, mine[-1])
         await self._foretell()
+
+    def tell(self) -> None:
+        """What the record has of the conversation in front is known."""
+        from gshtui.ui.context.context_pane import ContextPane
+        from gshtui.ui.context.timeline_pane import TimelinePane
+
+        for pane in (*self._app.bench.query(TimelinePane), self._app.bench.query_one(ContextPane)):
+            pane.tell()
 
     async def _show_cut(self, receipt: Receipt, last: Iteration) -> None:
         """Show the sizes since a cut that no request has followed yet, as when it was made."""

@@ -170,11 +170,13 @@ class ShellPane(Pane):
     def add_rows(self, filter: Filter, span: Span | None) -> None:
         """Add rows from the record; `None`: there is no record."""
         self.feed.add_rows(filter, span)
+        self.tell()
         self.draw()
 
     def failed(self, why: str) -> None:
         """The record could not be read."""
         self.feed.fail(why)
+        self.tell()
         self.draw()
 
     # Drawing
@@ -207,8 +209,7 @@ class ShellPane(Pane):
     def summary(self, width: int) -> Content:
         row = self.state.last_command
         if row is None:
-            words = "notes only" if self.state.total else "no commands yet"
-            return self._summed(Content.styled(words, "$foreground-muted"))
+            return self._without("notes only" if self.state.total else "no commands yet")
         from gshtui.text.sanitise import one_line  # not before the first frame
 
         mark = shell_format.sign(row)

@@ -28,6 +28,7 @@ from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.client.pane_names import CHAT
 from gshtui.settings import git_info, paths
 from gshtui.system.faults import Fault
+from gshtui.ui.context.context_feature import ContextFeature
 from gshtui.ui.conversation.conversation_feature import ConversationFeature
 from gshtui.ui.kit.bridge import Bridge, EventConsumer, NotReady
 from gshtui.ui.kit.drawing.themes import ThemedApp
@@ -176,6 +177,7 @@ class Workbench(ThemedApp[int], AppBase):
         if self.is_first and settings.ui.first_questions and not self._began:
             self.part(SettingsFeature).offer_setup(unless=lambda: self._began)
         if not self.bridge.opening.session:
+            self.part(ContextFeature).tell()
             await self.offer_last()
         elif self.edited is not None:
             self.part(ConversationFeature).edit_prompt(self.edited.id, self.edited.text, self.bridge.opening.session)

@@ -89,6 +89,8 @@ class WorkbenchScreen(Screen[None]):
         self._pieces = piece_compositor(self)
         self._came_up = False
         self._echoed = 0.0
+        self._left: Widget | None = None
+        """What had the focus before a side pane."""
         self._cramped = ""
         """The pane that fills the window only because there was no room beside the chat."""
         self.layout_now = replace(layout, alone=True)
@@ -296,18 +298,21 @@ class WorkbenchScreen(Screen[None]):
         places[(at + step) % len(places)].focus()
 
     def action_pane(self, name: str) -> None:
-        """Show a pane and go there; if it is already in front, hide it. With too little room it fills the window."""
+        """Show a pane and go there; from within it, go back to where the person was. With too little room it fills the
+        window until then.
+        """
         if name == CHAT:
             self.set_layout(self.layout_now.with_zoom(""))
             self.deck.show(CHAT)
             self.input.focus()
             return
-        width = app_of(self).size.width
         if self.front_pane() == name:
-            zoomed = self.layout_now.zoomed == name
-            self.set_layout(self.layout_now.with_zoom("") if zoomed else self.layout_now.toggled(name, width))
-            self.input.focus()
+            self.set_layout(self.layout_now.with_zoom(""))
+            left = self._left
+            (left if left is not None and left.is_attached and left.focusable else self.input).focus()
             return
+        if self.front_pane() == CHAT:
+            self._left = self.focused
         zoomed = self.layout_now.with_zoom("") if self.layout_now.zoomed else self.layout_now
         self.set_layout(zoomed.with_pane(name))
         if not self.on_screen(self.panes[name]):

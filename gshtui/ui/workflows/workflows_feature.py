@@ -44,7 +44,7 @@ class WorkflowsFeature(Feature):
         picker = Picker(
             "Workflows",
             choices_of(runs, library, self.window.clock()),
-            empty="No workflows yet.",
+            empty="No workflows yet." if library is not None else "The workflows cannot be listed now.",
             hint="{list.choose} to open a run, or insert the command to start one · {list.close} to close",
         )
         self.window.push_screen(picker, self._chosen)

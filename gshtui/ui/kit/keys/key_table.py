@@ -128,16 +128,16 @@ KEYS: dict[str, Key] = {
     "panes.previous": Key("shift+f6", "Previous pane", "Move to the previous pane", PANES, priority=True),
     "panes.chat": Key("alt+1", "Go to chat", "Move to the input", PANES),
     "panes.agents": Key(
-        "alt+2", "Agents pane", "Show and move to the agents; again: hide them", PANES, action="Show agents pane"
+        "alt+2", "Agents pane", "Show and move to the agents; again: go back", PANES, action="Show agents pane"
     ),
     "panes.shell": Key(
-        "alt+3", "Shell log pane", "Show and move to the shell log; again: hide it", PANES, action="Show shell log"
+        "alt+3", "Shell log pane", "Show and move to the shell log; again: go back", PANES, action="Show shell log"
     ),
     "panes.context": Key(
-        "alt+4", "Context pane", "Show and move to the context; again: hide it", PANES, action="Show context pane"
+        "alt+4", "Context pane", "Show and move to the context; again: go back", PANES, action="Show context pane"
     ),
     "panes.timeline": Key(
-        "alt+5", "Timeline pane", "Show and move to the timeline; again: hide it", PANES, action="Show timeline pane"
+        "alt+5", "Timeline pane", "Show and move to the timeline; again: go back", PANES, action="Show timeline pane"
     ),
     "panes.sides": Key("alt+0", "Toggle side panes", "Hide or show all side panes", PANES),
     "panes.left": Key("alt+left", "Left", "Move to the pane on the left", PANES),

@@ -17,6 +17,7 @@ from textual.widgets.option_list import Option
 
 from gshtui.ui.kit.keys.bound_keys import with_keys
 from gshtui.ui.kit.keys.key_table import bind
+from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widgets.line_field import LineField
 
 _R = TypeVar("_R")
@@ -25,6 +26,8 @@ _R = TypeVar("_R")
 _SHARE = 80
 """Of a window's rows, how many a dialog has at most, in percent; as in `styles/screens.tcss`."""
 _LEAST = 3
+_USUAL = 80
+"""Cells of a row in a dialog that has room, until it is laid out."""
 
 
 class FilteredList(ModalScreen[_R]):
@@ -67,6 +70,7 @@ class FilteredList(ModalScreen[_R]):
     def on_mount(self) -> None:
         self.choices.can_focus = False
         self.query_one(Input).focus()
+        self.fill()  # not once it is laid out: a list that is blank first says that there is nothing
         self.watch(self.choices, "virtual_size", self._laid_out)
 
     @property
@@ -77,7 +81,8 @@ class FilteredList(ModalScreen[_R]):
     @property
     def room(self) -> int:
         """Cells of a row."""
-        return max(20, self.choices.scrollable_content_region.width or self.size.width * 96 // 100 - 6)
+        laid_out = self.choices.scrollable_content_region.width
+        return max(20, laid_out or min(_USUAL, app_of(self).size.width * 96 // 100 - 4))
 
     @property
     def chosen(self) -> str | None:

@@ -63,8 +63,10 @@ class Pane(VerticalScroll):
         self._title = title
         self._number = number
         self._empty = Content(empty)
-        self._shown: Content | None = self._empty
-        self._body = PaneBody(self._empty, classes="pane-body -empty")
+        self._shown: Content | None = Content()
+        self.told = False
+        """Whether it is known what there is to show: until then, it does not say that there is nothing."""
+        self._body = PaneBody(Content(), classes="pane-body -empty")
         self._drag = Drag(self, pane)
         self._extra: str | None = None
         self.changed: Callable[[], None] | None = None
@@ -80,16 +82,24 @@ class Pane(VerticalScroll):
 
     def show(self, content: Content | None) -> None:
         """Show this content; `None`: the empty state."""
-        shown = self._empty if content is None else content
+        self.told = self.told or content is not None
+        shown = content if content is not None else self._empty if self.told else Content()
         before, self._shown = self._shown, shown
         if before is not None and shown.is_same(before):
             return
         self._body.set_class(content is None, "-empty")
         self._body.put(shown, layout=before is None or not self._as_high(before, shown))
 
+    def tell(self) -> None:
+        """It is known now what there is to show."""
+        self.told = True
+        if self._body.has_class("-empty"):
+            self.show(None)
+        self._unseen()
+
     def show_lines(self, lines: Sequence[Content]) -> None:
         """Show pre-wrapped lines; only changed lines are redrawn."""
-        self._shown = None
+        self._shown, self.told = None, True
         self._body.remove_class("-empty")
         self._body.put_lines(lines)
 
@@ -113,6 +123,10 @@ class Pane(VerticalScroll):
         Empty: it has nothing to tell.
         """
         return self._summed("")
+
+    def _without(self, words: str) -> Content:
+        """The pane with what it does not have, once that is known."""
+        return self._summed(Content.styled(words, "$foreground-muted") if self.told else "")
 
     def _summed(self, words: str | Content) -> Content:
         name = Content.assemble((f"{self._number} ", "$primary"), (self._title.lower(), "$foreground-muted"))
