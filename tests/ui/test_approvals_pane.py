@@ -47,6 +47,9 @@ class Clock:
         self.now += seconds
 
 
+WARNING = "Not in the sandbox: it reaches 10.0.0.1, which no rule allows."
+
+
 class Asked(PromptHost):
     """A host whose clock stands still."""
 
@@ -781,11 +784,11 @@ async def test_one_key_allows_what_the_waiting_row_says_in_full(
 async def test_a_warning_goes_below_the_row_rather_than_in_place_of_its_keys(height: int, offered: bool) -> None:
     app = Asked()
     async with app.run_test(size=(80, height)) as pilot:
-        app.feed(make_question(1, warnings=("Not in the sandbox: it reaches 10.0.0.1, which no rule allows.",)))
+        app.feed(make_question(1, subject="make x && make y && make z", warnings=(WARNING,)))
         await pilot.pause()
         note = app.query_one("#approval-note", Static)
         assert ("alt+a allow · alt+u deny" in app.heading, bool(note.display)) == (offered, offered)
-        assert "no rule allows" not in app.heading
+        assert "no rule allows" not in app.heading and "make z" in app.heading
         if offered:
             assert "no rule allows" in str(note.content) and app.pane.size.height == 2
             await app.press(pilot, "alt+a")

@@ -106,7 +106,7 @@ async def test_defaults_are_named_and_the_raw_name_is_in_grey(home: Home, tmp_pa
         await settled(pilot)
         first = [str(screen(app).choices.get_option_at_index(at).prompt) for at in range(12)]
         assert first[0] == MOST_USED and first[11] == "Model providers"
-        assert first[1].split()[:3] == ["Model", "Anthropic's", "default"] and screen(app).chosen == MODEL
+        assert first[1].split()[:3] == ["Model", "Anthropic", "default"] and screen(app).chosen == MODEL
         assert " default " in first[2] and first[2].rstrip().endswith("agent.mode")
         await pilot.resize_terminal(120, 35)
         await settled(pilot)

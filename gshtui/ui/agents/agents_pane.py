@@ -153,8 +153,7 @@ class AgentsPane(Pane):
             return
         self._label()
         self._ages = self._ages_now()
-        statuses = {agent.id: str(agent.status) for agent in self.state.agents.values()}
-        below, rooms = draw_calls(self._calls.values(), self.columns, statuses, self._clock())
+        below, rooms = draw_calls(self._calls.values(), self.columns, self._clock())
         if self._words:
             below, rooms = [], []
         if not self.listing.placed and not below:

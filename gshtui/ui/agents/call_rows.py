@@ -40,13 +40,10 @@ def say_nothing(calls: Iterable[CallInfo]) -> bool:
     return all(call.name == LOBBY and len(call.members) <= 2 and not call.messages for call in calls)
 
 
-def draw_calls(
-    calls: Iterable[CallInfo], width: int, statuses: Mapping[str, str], now: float
-) -> tuple[list[Content], list[str]]:
+def draw_calls(calls: Iterable[CallInfo], width: int, now: float) -> tuple[list[Content], list[str]]:
     """The lines of the calls that the person can see into, and the owner of each line; none while they say nothing.
 
     Args:
-        statuses: what agents do, by their ids.
         now: seconds since the epoch.
     """
     shown = sorted(calls, key=lambda call: (call.name != LOBBY, call.name))
@@ -56,29 +53,25 @@ def draw_calls(
     owners = ["", ""]
     detailed = len(shown) <= _DETAILED
     for call in shown:
-        drawn = [_line(call, width), *(_details(call, width, statuses, now) if detailed else ())]
+        drawn = [_line(call, width), *(_details(call, width, now) if detailed else ())]
         lines += drawn
         owners += [f"{PREFIX}{call.name}"] * len(drawn)
     return lines, owners
 
 
-def _details(call: CallInfo, width: int, statuses: Mapping[str, str], now: float) -> list[Content]:
-    """Who does something there or was there a while ago, and what is pinned."""
+def _details(call: CallInfo, width: int, now: float) -> list[Content]:
+    """Which people do something there or were there a while ago, and what is pinned; agents have rows of their own."""
     from gshtui.text.sanitise import one_line  # not before the first frame
     from gshtui.ui.kit.drawing.figures import age
 
     lines: list[Content] = []
     for member in call.members:
-        if member.member == PERSON:
+        if member.member == PERSON or member.is_agent:
             continue
-        if member.is_agent:
-            doing = statuses.get(member.member, "")
-            doing = "" if doing == "idle" else doing
-        else:
-            typed = member.doing == TYPING and now - member.at > TYPES_FOR
-            doing = "" if typed else one_line(member.doing, 40)
-            if not doing and member.at and now - member.at >= _IDLE:
-                doing = f"idle {age(now - member.at)}"
+        typed = member.doing == TYPING and now - member.at > TYPES_FOR
+        doing = "" if typed else one_line(member.doing, 40)
+        if not doing and member.at and now - member.at >= _IDLE:
+            doing = f"idle {age(now - member.at)}"
         if doing:
             lines.append(Content.assemble(f"   {one_line(member.name or member.member, 16)}", (f" {doing}", _MUTED)))
     if call.pinned:

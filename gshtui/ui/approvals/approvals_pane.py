@@ -344,18 +344,20 @@ class ApprovalsPane(Vertical, can_focus=True):
         allow = f"{key_of(self, 'approval.allow')} allow · " if self._once and all_said else ""
         deny = f"{key_of(self, 'approval.refuse')} deny · " if self._takes_reason else ""
         asked = f"◆ {question_row(request, name)}"
-        if behind and cell_len(f"{asked}{behind}  {allow}{deny}{key}") > width:  # the keys stay: warnings go below
-            below = wrapped_question(others, width)
-            if len(below) <= _WARNED and self.screen.size.height >= _FRAMED:
-                behind = ""
-                note = self.query_one("#approval-note", Static)
-                note.display = True
-                note.update(Content("\n".join(line.text for line in below)))
+        below = wrapped_question(others, width) if all_said else []
+        fits = cell_len(f"{asked}{behind}  {allow}{deny}{key}") <= width
+        if fits or len(below) > _WARNED or self.screen.size.height < _FRAMED:
+            below = []
+        note = self.query_one("#approval-note", Static)
+        note.display = bool(below)  # the keys stay in the row
+        note.update(Content("\n".join(line.text for line in below)))
+        behind = "" if below else behind
         words, short = (f"◆ {question_row(request, name, short=cut)}{behind}" for cut in (False, True))
         offers = (f"{allow}{deny}{key}", f"{allow}{key}", key)
         ends = (f" answer{of}", of)
         # What it wants to do is said rather than how to deny it, but not rather than how to allow it.
-        groups = [(one, some) for some in (offers[:2], offers[2:]) for one in (words, short)]
+        ranked = (offers[:1], offers[1:2], offers[2:]) if below else (offers[:2], offers[2:])
+        groups = [(one, some) for some in ranked for one in (words, short)]
         pairs = [(one, offer + end) for one, some in groups for offer in some for end in ends]
         pairs += [(words, key), (short, key)]
         cut = (short, next((one for one in (f"{key}{of}", key) if width - cell_len(one) >= _LEAST), ""))

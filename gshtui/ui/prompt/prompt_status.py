@@ -59,7 +59,12 @@ LATE = 0.15
 """Seconds after which work that has shown nothing yet is named."""
 _ENOUGH = 0.5
 """Seconds of an answer from which its rate is estimated."""
-WORDS = {"starting": "Starting", "thinking": "Thinking", "tool": "Working", "waiting": "Waiting for you"}
+WORDS = {
+    "starting": "Starting",
+    "thinking": "Thinking",
+    "tool": "Working",
+    "waiting": "Turn",
+}  # the question says who waits
 
 
 class RunningCommand(msgspec.Struct, frozen=True):

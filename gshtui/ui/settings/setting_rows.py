@@ -64,7 +64,7 @@ class SettingRow(msgspec.Struct, frozen=True):
         if self.kind == "list":
             return ", ".join(map(str, cast("list[object]", json.loads(self.value))))
         if self.kind == "model" and not self.value:
-            return f"{known_providers.label_of(self.provider)}'s default"
+            return known_providers.label_of(self.provider)
         return self.value.removesuffix(".0")
 
     @property
