@@ -62,7 +62,7 @@ def test_a_key_is_written_in_one_way() -> None:
         (source.name(path), text)
         for path in source.files()
         if not {"programs", "tmux"} & set(path.parts)
-        for text in written(path.read_text(encoding="utf-8"))
+        for text in written(path)
     ]
     assert [(where, text) for where, text in texts if text != "⏎" and _SPELLED.search(text)] == []
     names = {printed_key(key) for row in KEYS.values() for key in row.keys.split(",")}

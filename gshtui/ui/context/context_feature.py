@@ -209,7 +209,7 @@ class ContextFeature(Feature):
             if isinstance(event, SessionOpened) and event.agent == front and event.messages:
                 self._work(self._restore(event.session), "restore")
             elif isinstance(event, SessionOpened) and event.agent == front:
-                self.tell()
+                self.mark_known()
             elif isinstance(event, MessageAppended) and event.message.role == "user":
                 self._app.run_worker(self._pin(event), exit_on_error=False, group="pins")
         if any(isinstance(event, TurnFinished | ContextCut | CutUndone) and event.agent == front for event in events):
@@ -233,7 +233,7 @@ class ContextFeature(Feature):
         except (NotReady, CommandError):
             return
         finally:
-            self.tell()
+            self.mark_known()
         mine = [one for one in iterations if one.session == session]
         for pane in bench.query(TimelinePane):
             pane.restore(mine, receipts, session)
@@ -243,13 +243,13 @@ class ContextFeature(Feature):
             await self._show_cut(cut, mine[-1])
         await self._foretell()
 
-    def tell(self) -> None:
+    def mark_known(self) -> None:
         """What the record has of the conversation in front is known."""
         from gshtui.ui.context.context_pane import ContextPane
         from gshtui.ui.context.timeline_pane import TimelinePane
 
         for pane in (*self._app.bench.query(TimelinePane), self._app.bench.query_one(ContextPane)):
-            pane.tell()
+            pane.mark_known()
 
     async def _show_cut(self, receipt: Receipt, last: Iteration) -> None:
         """Show the sizes since a cut that no request has followed yet, as when it was made."""

@@ -170,13 +170,13 @@ class ShellPane(Pane):
     def add_rows(self, filter: Filter, span: Span | None) -> None:
         """Add rows from the record; `None`: there is no record."""
         self.feed.add_rows(filter, span)
-        self.tell()
+        self.mark_known()
         self.draw()
 
     def failed(self, why: str) -> None:
         """The record could not be read."""
         self.feed.fail(why)
-        self.tell()
+        self.mark_known()
         self.draw()
 
     # Drawing

@@ -177,7 +177,7 @@ class Workbench(ThemedApp[int], AppBase):
         if self.is_first and settings.ui.first_questions and not self._began:
             self.part(SettingsFeature).offer_setup(unless=lambda: self._began)
         if not self.bridge.opening.session:
-            self.part(ContextFeature).tell()
+            self.part(ContextFeature).mark_known()
             await self.offer_last()
         elif self.edited is not None:
             self.part(ConversationFeature).edit_prompt(self.edited.id, self.edited.text, self.bridge.opening.session)

@@ -90,7 +90,7 @@ class Pane(VerticalScroll):
         self._body.set_class(content is None, "-empty")
         self._body.put(shown, layout=before is None or not self._as_high(before, shown))
 
-    def tell(self) -> None:
+    def mark_known(self) -> None:
         """It is known now what there is to show."""
         self.told = True
         if self._body.has_class("-empty"):
