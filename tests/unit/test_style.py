@@ -7,6 +7,7 @@ from pathlib import Path
 from gshtui.ui.kit.keys.bound_keys import printed_key
 from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.settings.setting_names import ORDER
+from gshtui.ui.window.help import help_text, other_rows
 from tests.kit import source
 
 _SAYS = re.compile(r"(?:\b(?:enter|escape|esc)|\{[a-z]+\.[a-z_]+\}) (?!is\b|was\b|has\b|keys\b)[a-z]+s\b")
@@ -101,3 +102,9 @@ def test_the_sheet_has_twenty_pairs() -> None:
     table = (source.ROOT / ".github" / "STYLE.md").read_text(encoding="utf-8").partition("| not | but |")[2]
     pairs = [line.split(" | ") for line in table.strip().split("\n")[1:]]
     assert len(pairs) >= 20 and all(len(pair) == 2 for pair in pairs)
+
+
+def test_no_row_of_the_help_is_wider_than_its_page() -> None:
+    rows = other_rows(set(), lambda id: ", ".join(map(printed_key, KEYS[id].keys.split(","))))
+    for width in (40, 74, 92):
+        assert [line.plain for line in help_text(rows, (), width).split("\n") if line.cell_length > width] == []

@@ -22,7 +22,15 @@ from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.ui.kit.bridge import EventConsumer, NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
-from gshtui.ui.kit.widget_messages import ConnectModel, EditPrompt, ForkAt, OpenConversation, SendPrompt, ShowQuestion
+from gshtui.ui.kit.widget_messages import (
+    ChooseModel,
+    ConnectModel,
+    EditPrompt,
+    ForkAt,
+    OpenConversation,
+    SendPrompt,
+    ShowQuestion,
+)
 from gshtui.ui.kit.widgets.tabs import PaneTabs
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
@@ -98,6 +106,7 @@ class ConversationFeature(Feature):
         return (
             FeatureRoute(OpenConversation, self._open_soon),
             FeatureRoute(SendPrompt, self._send),
+            FeatureRoute(ChooseModel, lambda message: self.window.bring(self._offer_models(message), group="pick")),
             FeatureRoute(EditPrompt, lambda message: self.edit_prompt(message.message, message.text)),
             FeatureRoute(ForkAt, self._fork),
         )
@@ -141,6 +150,20 @@ class ConversationFeature(Feature):
             return (await self.models()).models
 
         self.window.push_screen(ModelsScreen(models.models, models.agent, harder), chosen)
+
+    async def _offer_models(self, message: ChooseModel) -> None:
+        from gshtui.ui.conversation.pickers import HEADINGS, model_choice
+        from gshtui.ui.kit.widgets.dialogs import Picker
+
+        models = [one for one in (await self.models()).models if one.usable and one.origin != "offline"]
+        picker = Picker(
+            "Model",
+            [model_choice(one, models) for one in models],
+            empty="No model connected: /setup connects one.",
+            hint="{list.choose} to keep it · {list.close} to go back",
+            headings=HEADINGS,
+        )
+        self.window.push_screen(picker, lambda name: message.chosen(*name.split("/", 1)) if name else None)
 
     def choose_model(self, chosen: str) -> None:
         """Use `provider/model` from the next request."""

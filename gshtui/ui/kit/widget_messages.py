@@ -5,6 +5,7 @@ So a widget never holds the hub, and a test can see what a widget would have don
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -122,6 +123,14 @@ class AgentSeen(FeatureMessage):
     def __init__(self, agent: str) -> None:
         super().__init__()
         self.agent = agent
+
+
+class ChooseModel(FeatureMessage):
+    """Have the person choose one of the models that can be used; `chosen` gets its provider and its name."""
+
+    def __init__(self, chosen: Callable[[str, str], None]) -> None:
+        super().__init__()
+        self.chosen = chosen
 
 
 class ConnectModel(FeatureMessage):

@@ -17,7 +17,7 @@ from gshtui.bus.events.hub_events import SettingChanged
 from gshtui.system.tasks import start_job
 from gshtui.ui.kit.bridge import EventConsumer, NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
-from gshtui.ui.kit.widget_messages import ConnectModel
+from gshtui.ui.kit.widget_messages import ChooseModel, ConnectModel
 from gshtui.ui.settings.settings_host import SettingsHost
 
 if TYPE_CHECKING:
@@ -154,7 +154,9 @@ class SettingsFeature(Feature):
             case "choice" | "theme":
                 self._choose(row)
             case "model":
-                self.window.bring(self._choose_model(row), group="settings")
+                self.window.post_message(
+                    ChooseModel(lambda provider, model: self._work(self._use_model(row, provider, model)))
+                )
             case "key":
                 self._press_key(row)
             case "persona":
@@ -198,31 +200,8 @@ class SettingsFeature(Feature):
 
         self.window.push_screen(picker, chosen)
 
-    async def _choose_model(self, row: SettingRow) -> bool:
-        """Choose the model of new conversations, which the one in front gets too."""
-        from gshtui.providers.model_command import ListModels
-        from gshtui.ui.conversation.pickers import HEADINGS, model_choice
-        from gshtui.ui.kit.widgets.dialogs import Picker
-
-        found = await self.window.result_of(ListModels())
-        models = [one for one in found.models if one.usable and one.origin != "offline"] if found is not None else []
-
-        def chosen(name: str | None) -> None:
-            if name is not None:
-                provider, _, model = name.partition("/")
-                self._work(self._use_model(row, provider, model))
-
-        picker = Picker(
-            "Model",
-            [model_choice(one, models) for one in models],
-            empty="No model connected: /setup connects one.",
-            hint="{list.choose} to keep it · {list.close} to go back",
-            headings=HEADINGS,
-        )
-        self.window.push_screen(picker, chosen)
-        return True
-
     async def _use_model(self, row: SettingRow, provider: str, model: str) -> None:
+        """Use it in new conversations, and in the one in front."""
         from gshtui.bus.events.agent_events import ModelChangeRequested
         from gshtui.commands.config_calls import SetSetting
 

@@ -192,7 +192,11 @@ def _groups(found: Sequence[HelpRow], style: str, width: int) -> list[Content]:
         for row in (row for row in found if row.group == group):
             room = max(10, width - KEYS_WIDTH - 3)
             told = wrap(row.help, room) or [""]
-            lines.append(Content.assemble((f"  {row.keys:<{KEYS_WIDTH}}", style), " ", told[0]))
+            if cell_len(row.keys) > KEYS_WIDTH:
+                lines.append(Content.styled(f"  {row.keys}", style))
+                told.insert(0, "")
+            else:
+                lines.append(Content.assemble((f"  {row.keys:<{KEYS_WIDTH}}", style), " ", told[0]))
             lines += [Content(" " * (KEYS_WIDTH + 3) + line) for line in told[1:]]
             if row.id and len(told[-1]) + 2 + len(row.id) <= room:
                 spare = " " * (room - cell_len(told[-1]) - len(row.id))
