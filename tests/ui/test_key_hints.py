@@ -5,6 +5,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
+from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.ui.kit.keys.bound_keys import printed_key
 from gshtui.ui.kit.keys.key_bar import KeyBar
 from gshtui.ui.kit.keys.key_table import KEYS
@@ -121,3 +122,15 @@ def test_a_key_is_named_by_its_sign() -> None:
         for key in row.keys.split(","):
             assert "_" not in printed_key(key) or printed_key(key).endswith("_"), key
             assert printed_key(printed_key(key)) == printed_key(key), key
+
+
+async def test_at_a_question_no_key_stands_in_both_lines() -> None:
+    app = Window()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        asks: dict[str, Any] = {"call": "c", "tool": "bash", "subject": "make", "effect": "execute"}
+        app.feed(ApprovalRequested(approval="a", agent="main", session="s", **asks))
+        await press(pilot, "ctrl+g")
+        bar = {key for _, _, key in app.bench.query_one(KeyBar)._places}
+        assert {"1", "4", "enter"} <= bar
+        assert not bar & {key for _, _, key in app.bench.query_one(PromptStatus)._places}, said(app)

@@ -82,7 +82,7 @@ def pane_hints(screen: Screen[Any]) -> list[Hint]:
     found = [Hint(keys["app.back"].key, "to the input")] if "app.back" in keys else []
     own = [id for id, bound in keys.items() if bound.own]
     # What works on some rows only is in the row's menu; a change has no menu.
-    rest = [id for id in own if not KEYS[id].show and (not KEYS[id].row or KEYS[id].group == DIFF)] if found else own
+    rest = [id for id in own if not KEYS[id].show and (not KEYS[id].row or KEYS[id].group == DIFF)]
     rest.sort(key=lambda id: (id.rpartition(".")[2] in _MOVES, not KEYS[id].row))
     hints = [Hint(keys[id].key, KEYS[id].label[0].lower() + KEYS[id].label[1:]) for id in rest]
     return found + [hint for hint in hints if hint.shown != hint.does]  # `up` goes up
