@@ -321,14 +321,9 @@ class _Link:
 
     def _wait(self) -> None:
         """Wait until there is something to do."""
-        poll = select.poll()
-        poll.register(self._woken, select.POLLIN)
-        poll.register(self._connected, select.POLLIN | (select.POLLOUT if self._waits else 0))
-        if self._terminal.reads:
-            poll.register(0, select.POLLIN)
-        if self._terminal.behind:
-            poll.register(1, select.POLLOUT)
-        poll.poll()
+        reads = [self._woken, self._connected, *([0] if self._terminal.reads else [])]
+        writes = [*([self._connected] if self._waits else []), *([1] if self._terminal.behind else [])]
+        select.select(reads, writes, [])
         with suppress(BlockingIOError):
             os.read(self._woken, _PIECE)
 
