@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, LiteralString, Protocol
@@ -100,6 +101,7 @@ def _segments(source: str, width: int) -> list[list[Segment]]:
 @cache
 def _markdown() -> Callable[[str], Markdown]:
     """The layout, with headings at the left, and with rows instead of columns that would be too narrow to read."""
+    from markdown_it import MarkdownIt
     from rich.console import ConsoleOptions, RenderResult
     from rich.markdown import Heading, Markdown, TableElement
     from rich.rule import Rule
@@ -127,13 +129,18 @@ def _markdown() -> Callable[[str], Markdown]:
     class TerminalMarkdown(Markdown):
         elements = {**Markdown.elements, "heading_open": LeftHeading, "table_open": FittingTable}
 
-        def __init__(self, source: str) -> None:
-            super().__init__(source, hyperlinks=False, justify="left")
-            for token in self.parsed:
-                for part in token.children or ():
-                    part.content = plain(part.content)  # a character reference may stand for a control character
+    parser = MarkdownIt().enable("strikethrough").enable("table")
+    empty = TerminalMarkdown("", hyperlinks=False, justify="left")
 
-    return TerminalMarkdown
+    def laid_out(source: str) -> Markdown:
+        made = copy(empty)  # a new one would make a parser, which takes longer than to parse a block
+        made.parsed = parser.parse(source)
+        for token in made.parsed:
+            for part in token.children or ():
+                part.content = plain(part.content)  # a character reference may stand for a control character
+        return made
+
+    return laid_out
 
 
 @cache

@@ -6,6 +6,7 @@ import os
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.bench.conversation import provider
@@ -17,11 +18,11 @@ from tests.bench.pty_probe import Probe
 from tests.bench.shell_listener import CONNECTIONS, send
 from tests.kit.tmux import end_server, short_folder
 
-AGENTS, PACE = 25, 100
-"""Pieces a second for each."""
+AGENTS, PACE, AT_ONCE = 25, 100, 5
+"""Agents, pieces a second for each, and how many are started at once."""
 RATE, SECONDS = 5_000, 8
 """Events a second of the shells."""
-SIZE = 100_000
+SIZE = 200_000
 """Characters of an answer: at this pace they come for longer than all of it takes."""
 KEYS = 60
 
@@ -45,8 +46,9 @@ def _measure(report: Report, place: Place, environ: dict[str, str], probe: Probe
     probe.first_frame()
     probe.rest(3.0)
     rested = probe.echoes(KEYS)
-    for _ in range(AGENTS):
-        call(place, environ, "agent", "spawn", "Go on.", "--provider", "anthropic")
+    with ThreadPoolExecutor(AT_ONCE) as starts:
+        for _ in range(AGENTS):
+            starts.submit(call, place, environ, "agent", "spawn", "Go on.", "--provider", "anthropic")
     late: list[float] = []
     over = threading.Event()
     shells = threading.Thread(target=lambda: asyncio.run(_flood(runtime / "gsh.sock")))
