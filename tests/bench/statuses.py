@@ -32,6 +32,7 @@ from gshtui.programs.hooks import hooks
 from gshtui.programs.profiles import profile as profiles
 from gshtui.programs.screen.screen_reading import without_styles
 from gshtui.settings.loader import load
+from gshtui.system.tasks import cancel_and_wait
 from gshtui.tmux.server import TmuxServer
 from tests.bench.ending import run_to_end
 from tests.bench.figures import Report, median
@@ -399,9 +400,7 @@ async def _work(place: Place, hooked: bool) -> list[Watched]:
             asyncio.create_task(_as_far_as_it_goes(agent, life)) for agent, life in zip(agents, lives, strict=True)
         ]
         await asyncio.wait(working, timeout=MINUTES * 60)
-        for task in (*working, watching):
-            task.cancel()
-        await asyncio.gather(*working, watching, return_exceptions=True)
+        await cancel_and_wait(*working, watching, *(agent.drawing for agent in agents if agent.drawing is not None))
         return agents
 
 
