@@ -49,7 +49,7 @@ from gshtui.text.sanitise import Sanitiser, one_line, plain
 
 _ALLOW = "--yes allows, without asking, what fits in the sandbox or clearly stays inside the project."
 _LOOKS = frozenset(("read", "search", "list"))
-_EXIT = re.compile(r"^\[exit code: (\d+).*\]\n?", re.MULTILINE)
+_EXIT = re.compile(r"^\[exit code: (\d++).*\]\n?", re.MULTILINE)
 _STOPS = {exits.INTERRUPTED: "interrupted", exits.TIMED_OUT: "timeout"}
 
 
