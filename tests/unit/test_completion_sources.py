@@ -18,7 +18,7 @@ from gshtui.ui.prompt.completion_sources import (
     FileSource,
     LineCompletion,
     ProgramCommandSource,
-    View,
+    WindowView,
     walk_project,
 )
 from gshtui.ui.window.features import slash_words
@@ -142,7 +142,7 @@ async def test_commands_that_were_used_come_first_but_for_the_one_that_is_writte
 
 
 async def test_every_word_that_works_after_a_slash_is_offered_by_each_of_its_beginnings(tmp_path: Path) -> None:
-    views = {word: View(key, key) for word, key in slash_words()}
+    views = {word: WindowView(key, key) for word, key in slash_words()}
     async with running_hub(tmp_path, parts=PARTS, visiting=True) as hub:
 
         async def complete(line: str, cursor: int) -> Sequence[LineCompletion]:

@@ -40,7 +40,7 @@ class LineCompletion(Protocol):
     def detail(self) -> str: ...
 
 
-class View(NamedTuple):
+class WindowView(NamedTuple):
     """A view of the window: the id of the key that opens it, and what it does."""
 
     key: str
@@ -95,7 +95,7 @@ class CommandSource:
         complete: CompleteLine,
         used: Callable[[], Sequence[str]] = _none_used,
         runs: Callable[[str], bool] = lambda _: False,
-        views: Mapping[str, View] | None = None,
+        views: Mapping[str, WindowView] | None = None,
     ) -> None:
         self._complete = complete
         self._views = views or {}
@@ -111,7 +111,7 @@ class CommandSource:
     async def candidates(self, before: str, start: int) -> Sequence[CompletionItem]:
         found: list[CompletionItem] = []
         items: list[LineCompletion] = list(await self._complete(before, len(before)))
-        views: Mapping[str, View] = self._views if " " not in before else {}
+        views: Mapping[str, WindowView] = self._views if " " not in before else {}
         known = {item.value for item in items}
         items += [
             _ViewWord(word, 1, "command", view.does)

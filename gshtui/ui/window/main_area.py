@@ -33,7 +33,7 @@ from gshtui.ui.kit.widgets.fitted_text import fit
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.kit.widgets.front_scroll import FrontScroll
 from gshtui.ui.prompt.addressee import Addressee
-from gshtui.ui.prompt.completion_sources import CommandSource, ProgramCommandSource, View
+from gshtui.ui.prompt.completion_sources import CommandSource, ProgramCommandSource, WindowView
 from gshtui.ui.prompt.prompt_completion import CompletionPopup, CompletionSource
 from gshtui.ui.prompt.prompt_input import PromptInput
 from gshtui.ui.prompt.prompt_queue import QueuePane
@@ -401,7 +401,7 @@ def make_main_area(bridge: Bridge, now: Callable[[], float], views: Mapping[str,
     def runs(name: str) -> bool:
         return name in bridge.commands and bridge.commands[name].complete
 
-    shown = {word: View(key, KEYS[key].help) for word, key in views.items()}
+    shown = {word: WindowView(key, KEYS[key].help) for word, key in views.items()}
     area.input.add_source(CommandSource(bridge.complete, area.input.past.commands, runs, shown))
 
     def connect() -> None:
