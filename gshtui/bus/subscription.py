@@ -6,6 +6,7 @@ import asyncio
 import enum
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import SubscriberFailed, SubscriberLagged
@@ -28,6 +29,15 @@ def merged(events: Iterable[Event]) -> deque[Event]:
     for place, group in groups.values():
         out[place] = fold_events(group)
     return deque(out)
+
+
+def joined(events: Iterable[Event]) -> list[Event]:
+    """Merge neighbours of the same merge key; keep the rest and the order."""
+    out: list[Event] = []
+    for key, run in groupby(events, lambda event: event.merge_key()):
+        same = list(run)
+        out += same if key is None else [fold_events(same)]
+    return out
 
 
 def fold_events(events: list[Event]) -> Event:

@@ -11,6 +11,7 @@ from gshtui.bus.events.fleet_events import AgentChanged
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.shell_events import InputCommandPrinted, ShellRecorded
 from gshtui.bus.shell_data import ShellRecord
+from gshtui.bus.subscription import joined
 
 
 def output(call: str, text: str) -> ToolOutput:
@@ -74,3 +75,15 @@ def test_output_keeps_its_newest_part(made: Callable[[str, str], Event]) -> None
 
 def test_a_notice_is_never_merged() -> None:
     assert Noticed(text="a").merge_key() is None
+
+
+def test_only_neighbours_are_joined_so_that_the_order_stays() -> None:
+    pieces = [
+        output("c1", "one\n"),
+        output("c1", "two\n"),
+        Noticed(text="a"),
+        Noticed(text="a"),
+        output("c1", "three\n"),
+    ]
+    found = joined([*pieces, output("c2", "four\n"), output("c2", "five\n")])
+    assert [getattr(event, "text", "") for event in found] == ["one\ntwo\n", "a", "a", "three\n", "four\nfive\n"]

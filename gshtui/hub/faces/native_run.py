@@ -32,6 +32,7 @@ from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnF
 from gshtui.bus.events.hub_events import FaultReported, Noticed, PartFailed
 from gshtui.bus.events.server_events import ToolServerChanged
 from gshtui.bus.loop_faults import LoopFaults
+from gshtui.bus.subscription import joined
 from gshtui.fleet.native.outcome import DONE, FAILED, INTERRUPTED, AgentOutcome, outcome_of, outcome_of_failure
 from gshtui.fleet.native.spec import TERMINAL, Spec, spec_path
 from gshtui.guard.approval.open_approvals import OpenApprovals
@@ -328,9 +329,8 @@ class _Relay:
         self._types = KINDS[AGENT].publishes
 
     def __call__(self, batch: Sequence[Event]) -> None:
-        for event in batch:
-            if isinstance(event, self._types) and self._is_relayed(event):
-                self._snapshot.note(self._link.publish(event), event)
+        for event in joined(event for event in batch if isinstance(event, self._types) and self._is_relayed(event)):
+            self._snapshot.note(self._link.publish(event), event)
 
     def _is_relayed(self, event: Event) -> bool:
         if isinstance(event, InterruptRequested):
