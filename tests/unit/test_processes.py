@@ -133,3 +133,15 @@ def test_a_process_that_executes_its_program_just_now_belongs_to_its_call_too(mo
         ended = processes.end_call_processes(None, call)
         assert late.wait(10) < 0
     assert [name.rpartition(" (pid")[0] for name in ended] == ["sleep 600"]
+
+
+@pytest.mark.parametrize("turns", range(1, 6))
+def test_a_start_that_the_end_of_the_loop_cancels_does_not_keep_it(turns: int) -> None:
+    async def leave() -> None:
+        starting.append(asyncio.ensure_future(processes.start_child("true", stdout=asyncio.subprocess.PIPE)))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+
+    starting: list[asyncio.Future[asyncio.subprocess.Process]] = []
+    asyncio.run(leave())
+    assert starting[0].done()

@@ -100,8 +100,12 @@ async def finish_start(start: Awaitable[T], end: Callable[[T], Awaitable[None]])
 
 
 async def _undo(starting: asyncio.Future[T], end: Callable[[T], Awaitable[None]]) -> None:
-    with contextlib.suppress(OSError, ValueError):  # there is nothing to end
-        await end(await starting)
+    done, _ = await asyncio.wait((starting,), timeout=_WITHIN)
+    if not done:
+        starting.cancel()  # once more: at the end of the loop, CPython 3.11 waits for ever after the first one
+    elif not starting.cancelled():
+        with contextlib.suppress(OSError, ValueError):  # there is nothing to end
+            await end(starting.result())
 
 
 async def kill_child(process: asyncio.subprocess.Process, within: float = _WITHIN) -> None:
