@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import pytest
+from textual.widgets._toast import Toast
 
 from gshtui.bus.agent_data import OpenQuestion
 from gshtui.bus.events.agent_events import TurnFinished
@@ -18,7 +20,8 @@ from gshtui.settings.settings_tables import Notify
 from gshtui.ui.window.notifications import AWAY, Attention
 from tests.kit.recorded_contexts import COMPACTED
 from tests.kit.recorded_fleet import CLAUDE, SEARCH, changed
-from tests.kit.window import Window
+from tests.kit.terminal_agents import wait_until
+from tests.kit.window import Window, settled
 
 TURN = TurnFinished(agent="0001", session="s", turn="t", stop="end")
 
@@ -182,3 +185,34 @@ async def test_where_the_terminal_reports_no_focus_a_person_without_keys_is_else
         presses = app._attention._pressed_at  # pyright: ignore[reportPrivateUsage]
         await pilot.press("a")
         assert app._attention._pressed_at > presses  # pyright: ignore[reportPrivateUsage]
+
+
+async def test_a_long_notice_is_read_whole_in_the_list() -> None:
+    app = Window()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        app.notify(" ".join(f"word{n}" for n in range(60)), markup=False)
+        await pilot.press("alt+h")
+        await pilot.pause()
+        shown = app.export_screenshot().replace("&#160;", " ")
+        assert all(f"word{n}" in shown for n in range(60))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 35), (61, 17)])
+@pytest.mark.parametrize("key", ["alt+h", "f1"])
+async def test_no_notice_stands_over_the_frame_of_a_dialog(key: str, size: tuple[int, int]) -> None:
+    app = Window()
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press(key)
+        await wait_until(pilot, lambda: bool(app.screen.query(".dialog")))
+        for n, severity in enumerate(("information", "warning", "error")):
+            app.notify(f"notice {n} " + "of many words " * 12, severity=severity, timeout=60, markup=False)
+        await wait_until(pilot, lambda: len(app.screen.query(Toast)) == 3)
+        await settled(pilot)
+        around = app.screen.query(".dialog").first().region
+        edge = [(x, y) for x in (around.x, around.right - 1) for y in range(around.y, around.bottom)]
+        edge += [(x, y) for y in (around.y, around.bottom - 1) for x in range(around.x, around.right)]
+        assert not [at for at in edge if isinstance(app.screen.get_widget_at(*at)[0], Toast)]
+        shown = app.screen.get_widget_at(1, size[1] - 1)[0]
+        assert isinstance(shown, Toast) and str(shown.render()).startswith("notice 2")

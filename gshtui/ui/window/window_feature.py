@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
+from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import TextArea
 
@@ -95,14 +96,14 @@ class WindowFeature(Feature):
 
     def _show_notices(self) -> None:
         """Show what this window has said, the newest at the end."""
-        from gshtui.ui.kit.widgets.dialogs import FoldScreen
+        from gshtui.ui.kit.transcript.text_screen import TextScreen
 
         self._host.clear_notifications()  # they would cover the list that has them
         lines = [
             f"{time.strftime('%H:%M:%S', time.localtime(at))}  {f'{title}: ' if title else ''}{text}"
             for at, title, text in self._host.notices
         ]
-        self._host.push_screen(FoldScreen("Notices", "\n".join(lines) or "No notices yet."))
+        self._host.push_screen(TextScreen("Notices", Content("\n".join(lines) or "No notices yet.")))
 
     def _pick_theme(self) -> None:
         from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
