@@ -109,7 +109,7 @@ class QuestionChoice(msgspec.Struct, frozen=True, omit_defaults=True):
     """One of a program's own answers, as it is shown there."""
 
     key: str
-    """The digit that a person presses for it: its place, whatever its program wants pressed."""
+    """The digit that a person presses for it: the same for the same meaning, whatever its program calls it."""
     label: str
     means: Meaning = ""
     types: bool = False

@@ -144,7 +144,7 @@ async def test_a_refused_change_is_not_written(tmp_path: Path) -> None:
         agent.window.send_prompt("do:edit it")
         asked = await agent.question()
         assert asked.question is not None
-        agent.window.bus.publish(QuestionAnswered(agent=AGENT, question=asked.question.id, choice="3"))
+        agent.window.bus.publish(QuestionAnswered(agent=AGENT, question=asked.question.id, choice="4"))
         finished = await agent.window.heard.wait_for(TurnFinished)
         assert finished.text == "The answer was no."
         assert (tmp_path / "notes.txt").read_text("utf-8") == "one\n"

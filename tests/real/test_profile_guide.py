@@ -75,10 +75,10 @@ async def test_its_example_reads_its_program_in_every_state(harness: FleetHarnes
         await fleet.send(row.id, "ask")
         asking = await wait_for_status(fleet, row.id, "waiting")
         found, text = await tried(fleet, row.id)
-        assert found.reading.doing == "Remove notes.txt?" and "1 Yes · 2 No" in text
+        assert found.reading.doing == "Remove notes.txt?" and "1 Yes · 4 No" in text
         question = await eventually(lambda: fleet.question(row.id))
         assert asking.needs_you and [one.label for one in question.choices] == ["Yes", "No"]
-        await fleet.answer(row.id, "2", question=question.id)
+        await fleet.answer(row.id, "4", question=question.id)
         await wait_for_text(harness, row, "answered 2")
 
 

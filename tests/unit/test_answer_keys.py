@@ -1,7 +1,7 @@
 """Answers out of keys: the rules one by one, and ten thousand people who type while questions come and go."""
 
 import random
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,11 +17,13 @@ from gshtui.guard.approval.answer_keys import (
     CHANGED,
     HAND,
     NOT_OFFERED,
+    OPEN,
     PAUSE,
     READ,
     TOO_SOON,
     AnswerKeys,
     KeyChosen,
+    Offer,
     Passed,
     ReasonBegun,
     RuleBegun,
@@ -33,6 +35,7 @@ from gshtui.guard.approval.answer_keys import (
     numbered,
     numbered_choices,
     offers,
+    program_choices,
 )
 from gshtui.headless.agents.agent_pane.agent_pane import AgentPane
 from gshtui.headless.agents.agent_pane.pane_screen import LinkedScreen, PaneScreen, TerminalScreen
@@ -87,11 +90,23 @@ def test_no_face_lists_numbers_with_a_gap() -> None:
     for repeatable, rule in product((True, False), ("", "x")):
         own = offers(asks(rule, repeatable=repeatable))
         assert [offer.key for offer in numbered(own)] == list("12345")
-        told = tuple(QuestionChoice(one.key, one.words[0]) for one in own if one.choice in ("once", "session", "deny"))
-        listed = numbered_choices(OpenQuestion("q", "Run it?", choices=told))
-        assert [key for key, _ in listed] == list("1234")
-        assert {key for key, words in listed if words == NOT_OFFERED} == set("1234") - {one.key for one in told}
     assert [offer.key for offer in offers(asks(""), form=True)] == list("123")
+
+
+@pytest.mark.parametrize("size", range(1, 6))
+def test_a_program_s_numbers_that_stand_for_nothing_say_so(size: int) -> None:
+    for keys in combinations("123456789", size):
+        asked = OpenQuestion("q", "Run it?", choices=tuple(QuestionChoice(key, f"words {key}") for key in keys))
+        offered = numbered((*program_choices(asked), Offer("0", OPEN, ("open its tab", "open tab", "open", "tab"))))
+        *listed, last = [(offer.key, offer.words[0]) for offer in offered]
+        assert last == ("0", "open its tab")
+        assert listed == numbered_choices(asked)
+        covered: list[int] = []
+        for key, words in listed:
+            first, _, until = key.partition("–")
+            covered += range(int(first), int(until or first) + 1)
+            assert words == (f"words {key}" if key in keys else NOT_OFFERED)
+        assert covered == list(range(1, int(keys[-1]) + 1))
 
 
 def test_an_answer_is_to_what_could_be_read() -> None:

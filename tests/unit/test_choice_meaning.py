@@ -5,7 +5,7 @@ import random
 import pytest
 
 from gshtui.bus.agent_data import Meaning
-from gshtui.programs.screen.choice_meaning import meaning_of
+from gshtui.programs.screen.choice_meaning import digits_of, meaning_of
 
 WORDS: dict[str, Meaning] = {
     "Yes": "once",
@@ -88,3 +88,38 @@ def test_words_in_another_order_never_get_another_meaning() -> None:
                 assert found in ("", "mode", "deny"), (label, words)
             elif meaning in ("once", "more"):
                 assert found in ("", meaning, "deny"), (label, words)
+
+
+@pytest.mark.parametrize(
+    ("meanings", "digits"),
+    [
+        (("once", "more", "mode", "deny"), "1264"),
+        (("once", "more", "deny"), "124"),
+        (("once", "more", "more", "words"), "1234"),
+        (("once", "deny", "words"), "145"),
+        (("mode", "once", "words"), "614"),
+        (("mode", "deny"), "64"),
+        (("deny", "more"), "42"),
+        (("once", "mode", "", "deny"), "1674"),
+        (("", "", "", ""), "1234"),
+        (("once", "once", "deny"), "174"),
+    ],
+)
+def test_the_digits_are_the_same_for_every_program(meanings: tuple[Meaning, ...], digits: str) -> None:
+    assert digits_of(meanings) == tuple(digits)
+
+
+def test_nothing_but_a_leave_is_on_its_digit_and_nothing_but_a_refusal_on_its_own() -> None:
+    dice = random.Random(11)
+    kinds: tuple[Meaning, ...] = ("once", "more", "deny", "words", "mode", "")
+    for _ in range(3_000):
+        meanings: list[Meaning] = [dice.choice(kinds) for _ in range(dice.randrange(2, 10))]
+        digits = digits_of(meanings)
+        if not digits or not any(meanings):
+            continue
+        assert len(set(digits)) == len(digits)
+        on = dict(zip(digits, meanings, strict=True))
+        assert on.get("1", "once") == "once"
+        assert on.get("4", "deny") in ("deny", "words")
+        assert on.get("5", "words") == "words"
+        assert all(on.get(digit, "more") in ("more",) for digit in "23")

@@ -99,9 +99,9 @@ async def test_a_question_has_all_of_it_and_is_answered_by_meaning(server: AppSe
     for id, (choice, result) in enumerate(
         {
             "1": {"decision": "accept"},
-            "2": {"decision": command_question()["availableDecisions"][1]},
-            "3": {"decision": "decline"},
-            "4": {"decision": "cancel"},
+            "3": {"decision": command_question()["availableDecisions"][1]},
+            "4": {"decision": "decline"},
+            "5": {"decision": "cancel"},
         }.items()
     ):
         await server.say("thread/status/changed", threadId=THREAD, status=active("waitingOnApproval"))
@@ -112,7 +112,7 @@ async def test_a_question_has_all_of_it_and_is_answered_by_meaning(server: AppSe
         question = evidence.question
         assert question is not None and link.asks(question.id)
         assert question.detail.split("\n") == ["touch made.txt", "in /srv/project", "because: May I run it?"]
-        assert [one.key for one in question.choices] == ["1", "2", "3", "4"]
+        assert [one.key for one in question.choices] == ["1", "3", "4", "5"]
         assert await link.question() == question
         assert await link.answer(question.id, choice) is None
         assert answered[-1] == (id, result)
@@ -130,7 +130,7 @@ async def test_a_refusal_is_followed_by_its_reason(server: AppServer, watched: W
     assert question is not None
     with pytest.raises(SessionError, match="takes no reason with that answer"):
         await link.answer(question.id, "1", "since I say so")
-    await link.answer(question.id, "3", "use git mv")
+    await link.answer(question.id, "4", "use git mv")
     assert (await server.until("turn/start"))["params"]["input"] == [{"type": "text", "text": "use git mv"}]
 
 
@@ -191,7 +191,7 @@ async def test_a_change_of_files_is_shown_whole(server: AppServer, watched: Watc
         "@@ -1,1 +0,0 @@",
         "-gone",
     ]
-    assert [one.key for one in question.choices] == ["1", "2", "3", "4"]
+    assert [one.key for one in question.choices] == ["1", "2", "4", "5"]
 
 
 async def test_a_prompt_is_given_once(server: AppServer, watched: Watched) -> None:

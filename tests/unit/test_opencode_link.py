@@ -248,14 +248,14 @@ def test_a_helper_is_no_conversation_of_its_own() -> None:
 def test_a_permission_is_asked_with_everything_that_decides() -> None:
     asked = permission_request(ASKED, "one of its helpers", 1.0)
     assert asked is not None
-    assert [(one.key, one.means) for one in asked.question.choices] == [("1", "once"), ("2", "more"), ("3", "deny")]
+    assert [(one.key, one.means) for one in asked.question.choices] == [("1", "once"), ("2", "more"), ("4", "deny")]
     assert asked.question.diff.split("\n")[-3:] == ["-a", "+b", ""]
     assert asked.question.diff.startswith("--- ")
     assert "one of its helpers" in asked.question.detail
-    assert asked.answers["3"] == ("/permission/per_1/reply", {"reply": "reject"})
+    assert asked.answers["4"] == ("/permission/per_1/reply", {"reply": "reject"})
     command = {"permission": "bash", "id": "per_2", "metadata": {"command": "a\x1b[2J; b"}, "patterns": ["a", "b"]}
     other = permission_request(command, "", 1.0)
-    assert other is not None and [one.key for one in other.question.choices] == ["1", "2"]
+    assert other is not None and [one.key for one in other.question.choices] == ["1", "4"]
     assert "\x1b" not in other.question.detail and "part: b" in other.question.detail
 
 
@@ -430,8 +430,8 @@ async def test_an_answer_is_given_once_and_never_a_wrong_one(server: OpenCodeSer
     first = await linked.link.question()
     assert first is not None
     with pytest.raises(SessionError, match="does not offer that"):
-        await linked.link.answer(first.id, "4")
-    following = await linked.link.answer(first.id, "3")
+        await linked.link.answer(first.id, "3")
+    following = await linked.link.answer(first.id, "4")
     assert following is not None and following.id != first.id
     assert server.posts == [("/permission/per_1/reply", {"reply": "reject"})]
     server.permissions.clear()  # answered at its screen, of which we have yet to hear
@@ -449,7 +449,7 @@ async def test_a_refusal_says_why(server: OpenCodeServer, linked: Linked) -> Non
     with pytest.raises(SessionError, match="takes no reason with that answer"):
         await linked.link.answer(asked.id, "1", "since I say so")
     assert server.posts == []
-    assert await linked.link.answer(asked.id, "3", "use git mv") is None
+    assert await linked.link.answer(asked.id, "4", "use git mv") is None
     assert server.posts == [("/permission/per_1/reply", {"reply": "reject", "message": "use git mv"})]
 
 

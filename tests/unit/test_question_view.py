@@ -16,12 +16,13 @@ from gshtui.guard.approval.question_text import (
     QuestionLine,
     asked_words,
     question_lines,
+    question_parts,
     question_title,
     shortened,
     waiting_words,
 )
 from gshtui.headless.agents.agent_pane import pane_lines
-from gshtui.headless.turns.approval_prompt import question_text
+from gshtui.headless.turns.approval_prompt import key_hints, question_text
 from gshtui.ui.approvals.question_view import wrapped_question
 from tests.kit.prompt_host import make_question
 
@@ -158,7 +159,10 @@ def test_what_an_agent_waits_for_is_a_sentence_of_it() -> None:
 def test_every_face_asks_in_the_same_words() -> None:
     asked = make_question(1, warnings=("deletes",), detail="rm -r a\nrm -r b", diff="--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y")
     words = [question_title(asked), *(line.text for line in question_lines(asked))]
-    assert [line.strip() for line in question_text(asked).split("\n")] == words
+    tail = [line.text.strip() for line in question_parts(asked).tail]
+    assert words[-len(tail) :] == tail != []
+    assert [line.strip() for line in question_text(asked).split("\n")] == words[: -len(tail) - 1]
+    assert [line.strip() for line in key_hints(asked).split("\n")][-len(tail) - 1 : -1] == tail, "below the choices"
     pane = [re.sub(r"\x1b\[[\d;]*m", "", line).strip() for line in pane_lines.question_lines(asked)]
     assert pane == ["", f"? {words[0]}", *words[1:]]
 

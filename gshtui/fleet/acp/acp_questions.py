@@ -25,7 +25,7 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation
 from gshtui.guard.approval.gate import Call, Gate, Verdict
 from gshtui.programs.acp.acp_updates import CallReport
-from gshtui.programs.screen.choice_meaning import meaning_of
+from gshtui.programs.screen.choice_meaning import digits_of, meaning_of
 from gshtui.system.ids import new_id
 from gshtui.system.json_types import is_array, is_object
 from gshtui.text.sanitise import literal, one_line, visible
@@ -253,7 +253,10 @@ def question_of(report: CallReport, options: Sequence[Option]) -> OpenQuestion:
     parts += [f"file: {visible(path)}" for path in (report.paths or ())[:20]]
     if report.text:
         parts.append(report.text)
+    meanings: list[Meaning] = [_meaning(option) for option in options[:_MOST]]
+    digits = digits_of(meanings) or tuple(str(n) for n in range(1, len(meanings) + 1))
     choices = tuple(
-        QuestionChoice(str(place), option.name, _meaning(option)) for place, option in enumerate(options[:_MOST], 1)
+        QuestionChoice(digit, option.name, means)
+        for digit, option, means in zip(digits, options, meanings, strict=False)
     )
     return OpenQuestion(new_id(), subject, "\n".join(parts)[:_DETAIL], choices, diff=report.diff or "")

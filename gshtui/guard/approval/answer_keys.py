@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
@@ -69,20 +70,33 @@ def offers(request: ApprovalRequested, *, form: bool = False) -> tuple[Offer, ..
     return tuple(offer for offer in ANSWERS if not absent.get(offer.choice))
 
 
+OPEN = "open"
+"""The answer that shows the terminal of a program that asks."""
+NOT_OFFERED = "not offered here"
 _ABSENT = tuple(Offer(key, "", (why, why, "–", "–")) for key, why in (("2", "once only"), ("3", "no rule")))
 """What is said in the place of an answer that this question does not offer, since numbers stay the same."""
 
 
 def numbered(offered: Sequence[Offer]) -> list[Offer]:
     """The offers without a gap: with why, where a number stands for none here."""
-    if not any(offer.choice == "once" for offer in offered):
-        return list(offered)
     keys = {offer.key for offer in offered}
-    return sorted([*offered, *(one for one in _ABSENT if one.key not in keys)], key=lambda one: one.key)
+    own = any(offer.choice == "once" for offer in offered)
+    absent = (one for one in _ABSENT if one.key not in keys) if own else map(_gap, _gaps(keys))
+    return sorted([*offered, *absent], key=lambda one: (one.choice == OPEN, one.key))
 
 
-OPEN = "open"
-"""The answer that shows the terminal of a program that asks."""
+def _gaps(keys: Collection[str]) -> list[str]:
+    """The numbers between 1 and the last that stand for no answer, neighbours as one."""
+    last = max((int(key) for key in keys if key.isdecimal()), default=0)
+    runs = groupby(range(1, last + 1), lambda number: str(number) in keys)
+    each = [list(run) for there, run in runs if not there]
+    return [f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in each]
+
+
+def _gap(key: str) -> Offer:
+    return Offer(key, "", (NOT_OFFERED, NOT_OFFERED, "–", "–"))
+
+
 _SHORT, _SHORTER = 24, 10
 """Characters of a program's choice where there is less room."""
 
@@ -98,10 +112,10 @@ MEANINGS: dict[Meaning, str] = {
 
 
 def program_choices(question: OpenQuestion) -> tuple[Offer, ...]:
-    """What can be answered to a program: its own choices, numbered as they stand on its screen."""
+    """What can be answered to a program: its own choices, each under the digit of what it means."""
     return tuple(
         Offer(one.key, one.key, (choice_words(one), one.label, _cut(one.label, _SHORT), _cut(one.label, _SHORTER)))
-        for one in question.choices
+        for one in sorted(question.choices, key=lambda one: one.key)
     )
 
 
@@ -112,10 +126,9 @@ def choice_words(choice: QuestionChoice) -> str:
 
 
 def numbered_choices(question: OpenQuestion) -> list[tuple[str, str]]:
-    """The choices as a face without a form lists them, without a gap: a number of ours that it can't take says so."""
+    """The choices as a face without a form lists them, without a gap: a number that stands for none says so."""
     words = {one.key: choice_words(one) for one in question.choices}
-    last = max((int(key) for key in words), default=0)
-    return [(str(place), words.get(str(place), NOT_OFFERED)) for place in range(1, last + 1)]
+    return sorted([*words.items(), *((key, NOT_OFFERED) for key in _gaps(words))])
 
 
 def changing(question: OpenQuestion) -> frozenset[str]:
@@ -213,7 +226,6 @@ Outcome = KeyChosen | ReasonBegun | RuleBegun | Swallowed | Passed
 
 TOO_SOON = "too soon; press it again"
 CHANGED = "the question changed; nothing was answered"
-NOT_OFFERED = "not offered here"
 UNREAD = "answers count once you have seen all of it"
 OUT_OF_SIGHT = "its beginning is nowhere to be seen here: 0 opens its tab"
 NO_REASON = "it takes no reason: choose one of its answers"

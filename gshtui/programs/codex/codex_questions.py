@@ -1,6 +1,7 @@
 """What Codex's app-server asks, as questions to a person, and their answers in terms of its protocol.
 
-Pure. A request that has other answers than choices keeps to Codex's own screen.
+Pure. Our digits mean the same for every question: 1 allows it once, 2 for the session, 3 for good, 4 refuses it, 5 also
+stops the turn. A request that has other answers than choices keeps to Codex's own screen.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ PERMISSIONS, INPUT = "item/permissions/requestApproval", "item/tool/requestUserI
 ELICITATION = "mcpServer/elicitation/request"
 ASKS = frozenset((COMMAND, CHANGE, PERMISSIONS, INPUT, ELICITATION))
 """The requests that a person answers. The server's others are for the program that shows its screen."""
-_ONCE, _THIS_TURN = "Yes, this once", "Yes, for this turn"
+_ONCE, _SESSION, _ALWAYS, _NO, _STOP = "1", "2", "3", "4", "5"
 _MOST = 9
 """Choices that have a digit."""
 _LINES, _DETAIL, _DIFF = 40, 16_000, 400_000
@@ -67,20 +68,19 @@ def request_of(message: ServerMessage, changes: Sequence[Mapping[str, Any]] = ()
         _question_id(message, diff),
         one_line(subject, 300),
         detail[:_DETAIL],
-        tuple(_choice(at, label, message.method) for at, (label, _) in enumerate(offered, 1)),
+        tuple(_choice(key, label, message.method) for key, label, _ in offered),
         partial=len(detail) > _DETAIL or len(diff) > _DIFF,
         diff=diff[:_DIFF],
     )
-    answers = {str(at): result for at, (_, result) in enumerate(offered, 1)}
+    answers = {key: result for key, _, result in offered}
     return CodexRequest(message.id, string(params.get("threadId")), string(params.get("turnId")), question, answers)
 
 
-def _choice(place: int, label: str, method: str) -> QuestionChoice:
-    key, words = str(place), one_line(label, 120)
+def _choice(key: str, label: str, method: str) -> QuestionChoice:
+    words = one_line(label, 120)
     if method == INPUT:
         return QuestionChoice(key, words)
-    once = label in (_ONCE, _THIS_TURN)
-    return QuestionChoice(key, words, "deny" if label.startswith("No") else "once" if once else "more")
+    return QuestionChoice(key, words, "deny" if label.startswith("No") else "once" if key == _ONCE else "more")
 
 
 def _question_id(message: ServerMessage, diff: str) -> str:
@@ -89,9 +89,9 @@ def _question_id(message: ServerMessage, diff: str) -> str:
     return _PREFIX + hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:20]
 
 
-_Offer = tuple[str, Mapping[str, Any]]
+_Offer = tuple[str, str, Mapping[str, Any]]
 _Asked = tuple[str, str, str, list[_Offer]]
-"""Subject, detail, diff and the offers: label, result."""
+"""Subject, detail, diff and the offers: digit, label, result."""
 
 
 def _command(params: Mapping[str, Any]) -> _Asked:
@@ -154,14 +154,16 @@ def _decisions(params: Mapping[str, Any]) -> list[_Offer]:
     offered = strings(params.get("availableDecisions")) if given else usual
     found: list[_Offer] = []
     if "accept" in offered:
-        found.append((_ONCE, {"decision": "accept"}))
+        found.append((_ONCE, "Yes, this once", {"decision": "accept"}))
     if "acceptForSession" in offered:
-        found.append(("Yes, for this session", {"decision": "acceptForSession"}))
+        found.append((_SESSION, "Yes, for this session", {"decision": "acceptForSession"}))
     lasting = objects(params.get("availableDecisions"))
-    found += [(label, {"decision": decision}) for decision in lasting if (label := _lasting(decision))]
-    found.append(("No, go on without it", {"decision": "decline"}))
-    found.append(("No, and stop its turn", {"decision": "cancel"}))
-    return found
+    for key, decision in zip((_ALWAYS, "7", "8", "9"), lasting, strict=False):
+        if label := _lasting(decision):
+            found.append((key, label, {"decision": decision}))
+    found.append((_NO, "No, go on without it", {"decision": "decline"}))
+    found.append((_STOP, "No, and stop its turn", {"decision": "cancel"}))
+    return sorted(found, key=lambda offer: offer[0])
 
 
 def _lasting(decision: Mapping[str, Any]) -> str:
@@ -179,9 +181,9 @@ def _permissions(params: Mapping[str, Any]) -> _Asked:
     parts += [f"in {visible(string(params.get('cwd')))}"] if params.get("cwd") else []
     parts += [f"because: {visible(reason)}"] if reason else []
     offers: list[_Offer] = [
-        (_THIS_TURN, {"permissions": wanted, "scope": "turn"}),
-        ("Yes, for this session", {"permissions": wanted, "scope": "session"}),
-        ("No", {"permissions": {}, "scope": "turn"}),
+        (_ONCE, "Yes, for this turn", {"permissions": wanted, "scope": "turn"}),
+        (_SESSION, "Yes, for this session", {"permissions": wanted, "scope": "session"}),
+        (_NO, "No", {"permissions": {}, "scope": "turn"}),
     ]
     return f"More permissions? {reason}", "\n".join(parts), "", offers
 
@@ -197,7 +199,9 @@ def _input(params: Mapping[str, Any]) -> _Asked:
     about = [f"{label}: {string(option.get('description'))}" for label, option in zip(labels, options, strict=True)]
     detail = "\n".join([visible(string(one.get("question"))), *map(visible, about)])
     # Where it takes words of one's own, or a secret, its terminal has the field for them.
-    offers: list[_Offer] = [(label, {"answers": {id: {"answers": [label]}}}) for label in labels if label]
+    offers: list[_Offer] = [
+        (str(at), label, {"answers": {id: {"answers": [label]}}}) for at, label in enumerate(labels, 1) if label
+    ]
     return (
         string(one.get("question")) or string(one.get("header")),
         detail,
@@ -213,8 +217,8 @@ def _elicitation(params: Mapping[str, Any]) -> _Asked:
     if fields or string(params.get("mode")) == "url":
         return subject, visible(message), "", []
     offers: list[_Offer] = [
-        (_ONCE, {"action": "accept", "content": {}}),
-        ("No", {"action": "decline"}),
-        ("No, and stop it", {"action": "cancel"}),
+        (_ONCE, "Yes, this once", {"action": "accept", "content": {}}),
+        (_NO, "No", {"action": "decline"}),
+        (_STOP, "No, and stop it", {"action": "cancel"}),
     ]
     return subject, visible(message), "", offers

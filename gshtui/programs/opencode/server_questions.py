@@ -1,7 +1,8 @@
 """What an OpenCode server asks, as questions to a person, and their answers in terms of its API.
 
-Pure. A question of the model's keeps its own order; of several in one, each is asked for itself. One that takes more
-than one choice keeps to the program's own screen.
+Pure. Our digits mean the same for each permission: 1 allows it once, 2 all of this kind until the program ends, 4
+refuses it. A question of the model's keeps its own order; of several in one, each is asked for itself. One that takes
+more than one choice keeps to the program's own screen.
 """
 
 from __future__ import annotations
@@ -73,15 +74,16 @@ def permission_request(asked: Mapping[str, Any], whose: str, at: float) -> Serve
     parts += _more(kind, facts, patterns)
     path = f"/permission/{id}/reply"
     choices = [QuestionChoice("1", "Allow once", "once")]
-    answers: dict[str, tuple[str, Mapping[str, Any]]] = {"1": (path, {"reply": "once"})}
+    answers: dict[str, tuple[str, Mapping[str, Any]]] = {
+        "1": (path, {"reply": "once"}),
+        "4": (path, {"reply": "reject"}),
+    }
     if always:
         lasting = ", ".join(always[:6]) + (f" and {len(always) - 6} more" if len(always) > 6 else "")
         kept = "everything of this kind" if always == ["*"] else lasting
         choices.append(QuestionChoice("2", one_line(f"Allow until it ends: {kept}", 160), "more"))
         answers["2"] = path, {"reply": "always"}
-    refuses = str(len(choices) + 1)
-    choices.append(QuestionChoice(refuses, "Reject, which ends its turn", "deny"))
-    answers[refuses] = path, {"reply": "reject"}
+    choices.append(QuestionChoice("4", "Reject, which ends its turn", "deny"))
     question = OpenQuestion(
         _PREFIX + id,
         one_line(subject, _SUBJECT),

@@ -1,6 +1,7 @@
 """What a program's answer means, by its words: allows once, allows more, denies, changes the program's mode. Pure.
 
-Nothing is guessed: words that are not known have no meaning.
+Nothing is guessed: words that are not known have no meaning. From the meanings follow the digits that a person presses,
+which are the same for every program: 1 allows once, 4 denies, and what changes a mode is on no digit of an answer.
 """
 
 from __future__ import annotations
@@ -49,6 +50,16 @@ _ONCE = re.compile(
     r"(?:allow|approve|accept|proceed|continue|run|run it|do it)"
     r"(?:,? +(?:(?:just )?(?:this )?once|this time|this|it|this command|this call|this edit|this change))?)[.!]?$"
 )
+_DIGITS: dict[Meaning, str] = {
+    "once": "1789",
+    "more": "23789",
+    "deny": "4789",
+    "words": "5789",
+    "mode": "6789",
+    "": "7896",
+}
+"""The digits of a meaning, by preference."""
+_MOST = 9
 
 
 def meaning_of(label: str, known: Mapping[Meaning, Sequence[str]] | None = None) -> Meaning:
@@ -76,3 +87,26 @@ def meaning_of(label: str, known: Mapping[Meaning, Sequence[str]] | None = None)
 
 def _changes_mode(words: str) -> bool:
     return bool(_MODE.search(words) or (_EDITS.search(words) and _UNASKED.search(words)))
+
+
+def digits_of(meanings: Sequence[Meaning]) -> tuple[str, ...]:
+    """The digit of each choice: by its meaning, or its place where none has a meaning. Empty: there are too many."""
+    if len(meanings) > _MOST:
+        return ()
+    if not any(meanings):
+        return tuple(str(place) for place in range(1, len(meanings) + 1))
+    denies = "deny" in meanings
+    free = set("123456789")
+    found = [""] * len(meanings)
+    order: tuple[Meaning, ...] = ("once", "deny", "words", "more", "mode", "")
+    for meaning in order:
+        for place, one in enumerate(meanings):
+            if one != meaning:
+                continue
+            wanted = _DIGITS[one] if one != "words" or denies else "4" + _DIGITS[one]
+            digit = next((digit for digit in wanted if digit in free), "")
+            if not digit:
+                return ()
+            free.discard(digit)
+            found[place] = digit
+    return tuple(found)

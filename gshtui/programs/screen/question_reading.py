@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
+from gshtui.bus.agent_data import Meaning, OpenQuestion, QuestionChoice
 from gshtui.programs.profiles.profile import Profile, QuestionRules
-from gshtui.programs.screen.choice_meaning import meaning_of
+from gshtui.programs.screen.choice_meaning import digits_of, meaning_of
 from gshtui.text.linear_regex import RegexMatch, compile_linear
 from gshtui.text.sanitise import one_line, plain
 from gshtui.tmux.quoting import ShownRow
@@ -490,13 +490,13 @@ def _by_letters(
 
 
 def _choices(rules: QuestionRules, labels: Sequence[str]) -> tuple[QuestionChoice, ...]:
-    """The choices with their meanings, numbered as they stand there; none where there are more than digits."""
-    if len(labels) > _MOST:
-        return ()
+    """The choices with their meanings and our digits; none where there are more than digits."""
     typed = compile_linear(rules.typed) if rules.typed else None
+    meanings: list[Meaning] = [meaning_of(label, rules.means) for label in labels]
+    digits = digits_of(meanings)
     return tuple(
-        QuestionChoice(str(at), label, meaning_of(label, rules.means), types=bool(typed and typed.search(label)))
-        for at, label in enumerate(labels, 1)
+        QuestionChoice(digit, label, means, types=typed is not None and typed.search(label) is not None)
+        for digit, label, means in zip(digits, labels, meanings, strict=bool(digits))
     )
 
 
