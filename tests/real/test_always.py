@@ -50,7 +50,7 @@ async def test_at_a_shell_prompt_the_rule_is_edited_and_saved(tmux: TmuxServer, 
     (project / ".git").mkdir(parents=True)
     env = environment({"EDITOR": str(editor)})
     pane = (await tmux.spawn("prompt", command(["gsh", "run touch made"]), cwd=project, env=env)).pane
-    await pressed(tmux, pane, "3", 'program = "touch"', "enter saves it and allows")
+    await pressed(tmux, pane, "3", 'program = "touch"', "enter to save it and allow")
     assert read_rules(own_file()).rules == ()
     await pressed(tmux, pane, "e", 'why = "mine"')
     await pressed(tmux, pane, "Enter", made=project / "made")
@@ -77,7 +77,7 @@ async def test_in_an_agents_pane_the_rule_is_printed_and_confirmed(
         await shown("1 allow once", "3 always")
         await tmux.type_bytes(pane, b"3")
         await tmux.send_keys(pane, "Enter")
-        await shown("it would let run without a question", 'program = "touch"', "enter saves this rule")
+        await shown("it would let run without a question", 'program = "touch"', "enter to save this rule")
         assert read_rules(own_file()).rules == ()
         if back:
             await tmux.send_keys(pane, "C-c")

@@ -656,6 +656,7 @@ async def test_patch_of_dispatch_action() -> None:
 
 
 def test_an_app_that_is_not_ours_is_not_touched() -> None:
+    isolation.install()
     assert set(isolation.PATCHES[0]) and not issubclass(App, isolation.IsolatingApp)
     for place, name, ours in isolation.PATCHES:
         assert getattr(place, name) is ours, (place, name)

@@ -79,7 +79,7 @@ _OUTPUT_LINES = 40
 """Lines of a running tool's output to show."""
 _REASON = 2_000
 HUB_LOST = "The hub has ended. The agent goes on from what is in its conversation."
-_RULE_KEYS = "enter saves this rule and allows · ctrl+c goes back"
+_RULE_KEYS = "enter to save this rule and allow · ctrl+c to go back"
 _RULE_VOID = "that question is already closed; nothing will be saved · enter or ctrl+c"
 _WORDS = frozenset({"y", "yes", "n", "no", "a", "s"})
 """Lines that would be answers elsewhere. Here they are neither an answer nor sent as a prompt."""
@@ -428,7 +428,7 @@ class AgentPane:
         """A line while a rule is shown: only an empty one agrees."""
         front = self._front
         if text:
-            self.show_notice("Nothing was saved: enter alone saves the rule, ctrl+c goes back.")
+            self.show_notice("Nothing was saved: enter alone to save the rule, ctrl+c to go back.")
         else:
             self._apply_outcome(self._keys.give_rule("" if front is None else front.rule, self._clock()))
 
