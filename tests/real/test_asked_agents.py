@@ -80,8 +80,9 @@ async def sleeping(window: RelayWindow) -> psutil.Process:
 
 def reads_keys(pid: int) -> bool:
     """Whether a process reads keys as they are pressed."""
-    with Path(f"/proc/{pid}/fd/0").open("rb", buffering=0) as terminal:
+    with contextlib.suppress(OSError, termios.error), Path(f"/proc/{pid}/fd/0").open("rb", buffering=0) as terminal:
         return not termios.tcgetattr(terminal)[3] & termios.ICANON
+    return False  # it has none yet
 
 
 async def gone(process: psutil.Process) -> None:
@@ -201,6 +202,21 @@ def test_a_command_answers_an_agent_that_no_window_hears(tmp_path: Path) -> None
         assert run_gsh("agent", "answer", agent).code == 1
     finally:
         assert run_gsh("agent", "kill", "--yes", agent).code == 0
+
+
+@pytest.mark.tmux
+async def test_what_is_typed_while_the_hub_hangs_is_in_the_next_one(tmux: TmuxServer, tmp_path: Path) -> None:
+    _, file = prepare_spec(tmp_path)
+    argv = command(["agent", "run", "--spec", str(file)])
+    pane = (await tmux.spawn("gsh-agent-0012", argv, cwd=tmp_path, env=environment(), width=80, height=24)).pane
+    await tmux.type_bytes(pane, b"before ")
+    await shown(tmux, pane, "idle", "› before")
+    pid = hub()
+    os.kill(pid, signal.SIGSTOP)
+    await tmux.type_bytes(pane, b"it hung, typed")
+    os.kill(pid, signal.SIGKILL)
+    await shown(tmux, pane, "The hub has ended.", "› before it hung, typed")
+    assert run_gsh("hub", "stop", "--yes").code == 0
 
 
 async def test_a_stopped_hub_gives_the_agent_back_to_its_terminal_in_its_last_mode(tmp_path: Path) -> None:

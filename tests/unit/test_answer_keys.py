@@ -378,7 +378,7 @@ class SlowTerminal:
 
     def print(self, pane: WatchedPane) -> None:
         pane.see()
-        self.screen.note_seen(self.came)
+        self.screen.note_seen(self.came, pane.clock.now)
 
 
 @pytest.mark.timeout(180)
@@ -462,6 +462,35 @@ async def test_nothing_runs_unasked_in_an_agents_pane(
         await bus.close(timeout=1)
     assert runs > (3 if linked else 20) and prompts > PANES / 20
     capsys.readouterr()
+
+
+@pytest.mark.parametrize(("pressed", "answers"), [(0.05, 0), (0.35, 0), (1.0, 1)])
+async def test_a_key_counts_from_when_it_was_pressed(tmp_path: Path, pressed: float, answers: int) -> None:
+    """However late the hub comes to it, and to that its question is on the screen."""
+    spec, _ = prepare_spec(tmp_path)
+    said: list[Event] = []
+    bus, terminal, clock = Bus(), SlowTerminal(), Clock()
+    pane = AgentPane(
+        spec,
+        bus,
+        terminal.screen,
+        cast("Any", None),
+        intend=said.append,
+        leave=lambda: None,
+        typed=lambda something: None,
+        clock=clock,
+    )
+    pane.open()
+    terminal.screen.note_seen(terminal.came, clock.now)
+    pane.handle_events([request(1, "")])
+    pane.draw()
+    drawn, clock.now = clock.now, clock.now + 30.0
+    terminal.screen.note_seen(terminal.came, drawn)
+    pane.type(b"1", drawn + pressed)
+    pane.type(b"\r", drawn + pressed + 0.3)
+    assert len([event for event in said if isinstance(event, ApprovalAnswered)]) == answers
+    pane.close()
+    await bus.close(timeout=1)
 
 
 def settled(event: ApprovalAnswered) -> ApprovalSettled:

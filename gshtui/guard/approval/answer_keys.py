@@ -73,6 +73,7 @@ def offers(request: ApprovalRequested, *, form: bool = False) -> tuple[Offer, ..
 OPEN = "open"
 """The answer that shows the terminal of a program that asks."""
 NOT_OFFERED = "not offered here"
+_DIGITS = "123456789"
 _ABSENT = tuple(Offer(key, "", (why, why, "–", "–")) for key, why in (("2", "once only"), ("3", "no rule")))
 """What is said in the place of an answer that this question does not offer, since numbers stay the same."""
 
@@ -87,10 +88,9 @@ def numbered(offered: Sequence[Offer]) -> list[Offer]:
 
 def _gaps(keys: Collection[str]) -> list[str]:
     """The numbers between 1 and the last that stand for no answer, neighbours as one."""
-    last = max((int(key) for key in keys if key.isdecimal()), default=0)
-    runs = groupby(range(1, last + 1), lambda number: str(number) in keys)
-    each = [list(run) for there, run in runs if not there]
-    return [f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in each]
+    last = max((_DIGITS.find(key) for key in keys if len(key) == 1), default=-1)
+    each = ["".join(run) for there, run in groupby(_DIGITS[: last + 1], keys.__contains__) if not there]
+    return [f"{run[0]}–{run[-1]}" if len(run) > 1 else run for run in each]
 
 
 def _gap(key: str) -> Offer:

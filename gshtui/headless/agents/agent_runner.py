@@ -31,11 +31,14 @@ from gshtui.system.tasks import end_all
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
-def run_here(spec_file: Path, kept: dict[str, Any], *, lost: bool, cut: bool, as_json: bool = False) -> int:
+def run_here(
+    spec_file: Path, kept: dict[str, Any], keys: bytes, *, lost: bool, cut: bool, as_json: bool = False
+) -> int:
     """Run the agent of this spec until its work is done; gives the exit status.
 
     Args:
         kept: what the last hub that ran it has left, see `PaneKept`.
+        keys: what was typed and no hub has taken.
         lost: that has ended without a word.
         cut: a turn of it was cut, or may have been.
         as_json: its events go to standard output, one a line, in place of the pane.
@@ -48,7 +51,7 @@ def run_here(spec_file: Path, kept: dict[str, Any], *, lost: bool, cut: bool, as
     except (SpecError, msgspec.ValidationError) as error:
         complain(str(error), error.hint if isinstance(error, SpecError) else "")
         return FAILED
-    return asyncio.run(_live(spec, left, lost=lost, cut=cut, as_json=as_json))
+    return asyncio.run(_live(spec, left, keys, lost=lost, cut=cut, as_json=as_json))
 
 
 def _newest(spec: Spec, session: str) -> Spec:
@@ -59,7 +62,7 @@ def _newest(spec: Spec, session: str) -> Spec:
         return replace(spec, session=session, mode=spec.mode if spec.mode == "plan" else "ask")
 
 
-async def _live(spec: Spec, kept: PaneKept, *, lost: bool, cut: bool, as_json: bool) -> int:
+async def _live(spec: Spec, kept: PaneKept, keys: bytes, *, lost: bool, cut: bool, as_json: bool) -> int:
     loop = asyncio.get_running_loop()
     collect_later(loop)
     pane: AgentPane | None = None
@@ -79,6 +82,7 @@ async def _live(spec: Spec, kept: PaneKept, *, lost: bool, cut: bool, as_json: b
             goes_on=kept != PaneKept(),
         )
         pane.open()
+        pane.type(keys)
         if lost:
             pane.show_notice(HUB_LOST)
     ended = False

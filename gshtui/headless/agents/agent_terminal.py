@@ -72,7 +72,8 @@ def run_agent(spec_file: Path, *, as_json: bool = False) -> int:
     from gshtui.headless.agents.agent_runner import run_here
 
     end = terminal.end
-    return run_here(spec_file, terminal.kept, lost=end.comes_again is None, cut=end.cut, as_json=as_json)
+    lost = end.comes_again is None
+    return run_here(spec_file, terminal.kept, bytes(terminal.untaken), lost=lost, cut=end.cut, as_json=as_json)
 
 
 class AgentTerminal:
@@ -93,11 +94,13 @@ class AgentTerminal:
         """What is to be said of its terminal."""
         self.reads = self._draws
         """Whether there are keys to read."""
-        self._early = b""
-        """What was typed before keys were read as they are pressed."""
+        self.untaken = bytearray()
+        """What was typed and no hub has taken: whoever goes on with the agent gets it."""
+        self._clear = ""
+        """What takes away the rows that are redrawn."""
         self._signal = 0
         """The first signal to end, 0: none came."""
-        self._linked = False
+        self._is_connecting = False
         self._waits_for_print = bytearray()
         self._gone = False
         """Nobody reads the output any more."""
@@ -106,16 +109,12 @@ class AgentTerminal:
         """Until the agent's end in a hub; its exit status, `None`: it is to run in this process."""
         with self._signals() as woken, self._keys_as_pressed():
             try:
-                while (connected := self._connection()) is not None:
+                while not self._signal and (connected := self._connection()) is not None:
                     with connected:
-                        self._linked = True
                         self.end = _Link(self, connected, woken).pass_on()
-                        self._linked = False
                     if self.end.exit is not None:
                         return self.end.exit
-                    if self._signal:
-                        break
-                    self.print(str(self.kept.pop("clear", "")))
+                    self.print(self._clear)
             except _Signalled:
                 pass
         return 128 + self._signal if self._signal else None
@@ -128,6 +127,7 @@ class AgentTerminal:
             "output": self._output,
             "size": self.size,
             "kept": self.kept,
+            "again": bool(self._clear),
             "lost": self.end.comes_again is None,
             "cut": self.end.cut,
             **surroundings(os.getcwd()),  # noqa: PTH109
@@ -142,6 +142,11 @@ class AgentTerminal:
     def behind(self) -> bool:
         """Whether some output waits to be printed."""
         return bool(self._waits_for_print) and not self._gone
+
+    def draw(self, text: str, clear: str) -> None:
+        """Print a drawing. `clear`: what takes its redrawn rows away."""
+        self._clear = clear
+        self.print(text)
 
     def print(self, text: str) -> None:
         """Print it once the terminal takes it."""
@@ -158,23 +163,27 @@ class AgentTerminal:
             except OSError:
                 self._gone = True
 
-    def typed(self) -> bytes:
-        """What is typed and not read."""
-        data, self._early = self._early, b""
-        if not data and self.reads and select.select([0], [], [], 0)[0]:
+    def read_keys(self) -> bytes:
+        """What is typed now."""
+        data = b""
+        if self.reads and select.select([0], [], [], 0)[0]:
             with suppress(OSError):
                 data = os.read(0, _PIECE)
             self.reads = bool(data)  # without a terminal, a SIGHUP follows
+            self.untaken += data
         return data
 
     def _connection(self) -> socket.socket | None:
         """A connection to a hub that takes the agent, in place of one that is gone to one that is started."""
+        self._is_connecting = True
         try:
             if self.end.comes_again is False:
                 return self._to_running(lambda: _is_starting(self._file.parent.parent))
             return self._to_new()
         except OSError:
             return None
+        finally:
+            self._is_connecting = False
 
     def _to_running(self, coming: Callable[[], bool]) -> socket.socket | None:
         until = time.monotonic() + _STARTS_WITHIN
@@ -241,7 +250,8 @@ class AgentTerminal:
         modes = termios.tcgetattr(0)
         tty.setraw(0, termios.TCSANOW)
         os.set_blocking(1, False)
-        self._early = self.typed().replace(b"\n", b"\r")  # an Enter was a new line until now
+        self.read_keys()
+        self.untaken = self.untaken.replace(b"\n", b"\r")  # an Enter was a new line until now
         try:
             yield
         finally:
@@ -275,8 +285,8 @@ class AgentTerminal:
         if self._signal:
             os._exit(128 + number)  # asked twice: it does not end by itself
         self._signal = number
-        if not self._linked:
-            raise _Signalled
+        if self._is_connecting:
+            raise _Signalled  # nothing else ends the waits for a hub
         self.news.append({"signal": number})
 
     def _resize(self, _number: int, _frame: object) -> None:
@@ -296,12 +306,16 @@ class _Link:
         self._drawings = 0
         self._drawn = 0
         """How many of them the hub knows to be on the screen."""
+        self._taken = 0
+        """Bytes of keys that the hub has taken."""
         self._end: AgentEnd | None = None
 
     def pass_on(self) -> AgentEnd:
         """Pass on what comes from both sides until the end of the connection; says how that was."""
         terminal = self._terminal
         self._connected.setblocking(False)
+        if terminal.untaken:
+            self._say_keys(bytes(terminal.untaken))
         while self._end is None:
             self._wait()
             while terminal.news:
@@ -313,7 +327,7 @@ class _Link:
                 if self._drawn != self._drawings and not terminal.behind:
                     self._pass_keys()  # what was typed before it was to be seen comes before that it is
                     self._drawn = self._drawings
-                    self._say(drawn=self._drawn)
+                    self._say(drawn=self._drawn, at=time.monotonic())
                 self._send()
             except OSError:
                 return self._end or AgentEnd()
@@ -328,8 +342,11 @@ class _Link:
             os.read(self._woken, _PIECE)
 
     def _pass_keys(self) -> None:
-        if typed := self._terminal.typed():
-            self._say(keys=typed.decode("latin-1"))
+        if typed := self._terminal.read_keys():
+            self._say_keys(typed)
+
+    def _say_keys(self, typed: bytes) -> None:
+        self._say(keys=typed.decode("latin-1"), at=time.monotonic())
 
     def _say(self, **fields: object) -> None:
         self._waits += json.dumps(fields).encode() + b"\n"
@@ -357,12 +374,16 @@ class _Link:
             raise ConnectionResetError
 
     def _handle_message(self, message: dict[str, Any]) -> None:
-        if is_object(kept := message.get("keep")):
-            self._terminal.kept = kept
         match message:
-            case {"show": str() as text}:
+            case {"show": str() as text, "clear": str() as clear}:
                 self._drawings += 1
-                self._terminal.print(text)
+                self._terminal.draw(text, clear)
+            case {"event": event}:
+                self._terminal.print(json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n")
+            case {"keep": kept, "taken": int() as taken} if is_object(kept):
+                self._terminal.kept = kept
+                del self._terminal.untaken[: taken - self._taken]
+                self._taken = taken
             case {"ended": int() as status}:
                 self._end = AgentEnd(exit=status)
             case {"detached": bool() as comes_again, "cut": bool() as cut}:

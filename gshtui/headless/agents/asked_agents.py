@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from gshtui.bus import wire
 from gshtui.bus.event import Event
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.fleet.native.spec import Spec, SpecError, read_spec, spec_path
@@ -188,7 +187,9 @@ class _Pane:
         self.run: NativeRun | None = None
         self.end: int | None = None
         self.cut = False
-        self._kept = opening.kept
+        self._session = opening.kept.session
+        self._taken = 0
+        """Bytes of keys."""
         self._screen = LinkedScreen(self._show, opening.size, is_terminal=opening.output == "pane")
         self._pane: AgentPane | None = None
 
@@ -221,13 +222,15 @@ class _Pane:
         if run is None:
             return  # it is on its way to its end
         match fields:
-            case {"keys": str() as keys} if pane is not None:
+            case {"keys": str() as keys, "at": float() as at} if pane is not None:
                 with working_for(self.opening.environ):
-                    pane.type(keys.encode("latin-1", "replace"))
+                    pane.type(keys.encode("latin-1", "replace"), at)
+                self._taken += len(keys)
+                self._keep()
             case {"size": [int() as columns, int() as rows]}:
                 self._screen.resize((columns, rows))
-            case {"drawn": int() as number}:
-                self._screen.note_seen(number)
+            case {"drawn": int() as number, "at": float() as at}:
+                self._screen.note_seen(number, at)
             case {"signal": int() as number} if number in _ENDING:
                 run.end_by_signal(number)
             case _:
@@ -256,7 +259,7 @@ class _Pane:
             leave=run.leave,
             typed=run.typed,
             draft=opening.kept.draft,
-            goes_on=opening.kept != PaneKept(),
+            goes_on=opening.again,
         )
         self._pane.open()
         if opening.lost:
@@ -267,24 +270,22 @@ class _Pane:
             self._pane.connected(linked)
 
     def _show(self, text: CleanText) -> None:
-        """Have it printed; what another hub is to know goes with it."""
-        draft = "" if self._pane is None else self._pane.draft
-        now = msgspec.structs.replace(self._kept, draft=draft, clear=self._screen.clear)
-        if now == self._kept:
-            self.send(show=text)
-        else:
-            self._kept = now
-            self.send(show=text, keep=now)
+        self.send(show=text, clear=self._screen.clear)
 
     def _note_session(self, batch: Sequence[Event]) -> None:
         """Remember with which conversation another process is to go on."""
         for event in batch:
             if isinstance(event, SessionOpened) and event.agent == self.opening.agent and event.writable:
-                self._kept = msgspec.structs.replace(self._kept, session=event.session)
-                self.send(keep=self._kept)
+                self._session = event.session
+        self._keep()
+
+    def _keep(self) -> None:
+        """Have the terminal keep what another hub would need."""
+        draft = "" if self._pane is None else self._pane.draft
+        self.send(keep=PaneKept(session=self._session, draft=draft), taken=self._taken)
 
     def _pass_on(self, batch: Sequence[Event]) -> None:
-        self.send(show=b"".join(wire.encode(event) for event in batch).decode())
+        self.outbox.put(*batch)
 
 
 def _spec(file: Path, theirs: str) -> Spec:

@@ -1,10 +1,11 @@
 """What the terminal of an agent and the hub say to each other. A line is one JSON object.
 
 The terminal opens (`PaneOpening`), and is told `begins` or why it is `declined`. From then on it sends what is typed
-(`keys`, a character for each byte), its `size`, that all is on its screen up to a number of drawings (`drawn`), and the
-signals that end it (`signal`). It is sent drawings (`show`), what the next hub is to know (`keep`), and the exit status
-of the agent (`ended`), or that it stops here and another process is to go on with it (`detached`, true: one that is
-about to come; `cut`, true: a turn of it was cut).
+(`keys`, a character for each byte, and `at`, in seconds of the system's clock that never goes back), its `size`, that
+all is on its screen up to a number of drawings (`drawn`, `at`), and the signals that end it (`signal`). It is sent
+drawings (`show`, and what would take the redrawn rows away, `clear`), or events (`event`); what the next hub is to know
+(`keep`, with how many bytes of keys are `taken`); and the exit status of the agent (`ended`), or that it stops here and
+another process is to go on with it (`detached`, true: one that is about to come; `cut`, true: a turn of it was cut).
 """
 
 from __future__ import annotations
@@ -21,8 +22,6 @@ class PaneKept(msgspec.Struct, frozen=True, kw_only=True):
     """The conversation that it has; empty: the one that it was started with."""
     draft: str = ""
     """What is typed and not sent."""
-    clear: str = ""
-    """What takes away the rows that are redrawn."""
 
 
 class PaneOpening(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +35,8 @@ class PaneOpening(msgspec.Struct, frozen=True, kw_only=True):
     size: tuple[int, int] = (100, 40)
     """Columns and rows."""
     kept: PaneKept = PaneKept()
+    again: bool = False
+    """Its pane was drawn before."""
     lost: bool = False
     """The hub that ran it has ended without a word."""
     cut: bool = False

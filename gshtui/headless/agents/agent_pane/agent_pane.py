@@ -122,6 +122,7 @@ class AgentPane:
         self._leave = leave
         self._clock = clock
         self._typed = typed
+        self._typed_at = 0.0
         self._keys = AnswerKeys()
         self._input = InputLine(self._keys, draft)
         self._layout = AnswerLayout(lambda: self._screen.size[0] - 1) if self._screen.is_terminal else None
@@ -151,7 +152,7 @@ class AgentPane:
     @property
     def typed(self) -> bool:
         """Whether the person has started to type something."""
-        return bool(self._input.text.strip())
+        return bool(self._input.text) and not self._input.text.isspace()
 
     @property
     def draft(self) -> str:
@@ -289,15 +290,15 @@ class AgentPane:
             return
         self._draw_now()
         if not self._screen.behind:
-            self._seen()
+            self._seen(self._clock())
 
     def _draw_now(self) -> None:
         lines, self._lines = self._lines, []
         self._drawn_question = "" if self._front is None else self._front.approval
         self._screen.draw(lines, *self._bottom())
 
-    def _seen(self) -> None:
-        """What was drawn is on the screen: a question can be answered a moment later."""
+    def _seen(self, at: float) -> None:
+        """What was drawn is on the screen since then: a question can be answered a moment later."""
         if self._closed:
             return
         if self._has_news:
@@ -308,7 +309,7 @@ class AgentPane:
             twice = (
                 changing(self._program) if front.effect == PROGRAM and self._program is not None else frozenset[str]()
             )
-            self._keys.show_question(front.approval, choices(self._offers(front)), self._clock(), twice=twice)
+            self._keys.show_question(front.approval, choices(self._offers(front)), at, twice=twice)
         self._draw_once_answers_count()
         if self._layout is not None and self._layout.is_loaded and not self._layout.complete:
             self._load_layout()
@@ -352,17 +353,19 @@ class AgentPane:
         away = "" if self._connected else " · no window is connected"
         status = one_line(f"{self._status.status} {self._status.doing}".strip() + away, 300)
         bottom.append(styled(cells.head(status, width), DIM))
-        shown = self._input.text[: self._input.cursor].replace("\n", "⏎").replace("\t", " ")
-        rest = self._input.text[self._input.cursor :].replace("\n", "⏎").replace("\t", " ")
+        cursor, room = self._input.cursor, _INPUT_ROWS * width  # of a long draft only what can be seen
+        shown = self._input.text[max(0, cursor - room) : cursor].replace("\n", "⏎").replace("\t", " ")
+        rest = self._input.text[cursor : cursor + width].replace("\n", "⏎").replace("\t", " ")
         rows = cells.rows(_printable(shown), width - 2)[-_INPUT_ROWS:]
         row, column = len(bottom) + len(rows) - 1, 2 + cells.width(rows[-1])
         rows[-1] += cells.head(_printable(rest), max(0, width - column))
         bottom += [clean_text("  " if n else "› ", plain(text)) for n, text in enumerate(rows)]
         return bottom, row, column
 
-    def type(self, data: bytes) -> None:
-        """Handle the bytes that the terminal sent."""
-        for wish in self._input.feed(data, self._clock()):
+    def type(self, data: bytes, at: float | None = None) -> None:
+        """Handle the bytes that the terminal sent. `at`: when, by the clock; `None`: now."""
+        self._typed_at = self._clock() if at is None else min(at, self._clock())
+        for wish in self._input.feed(data, self._typed_at):
             self._perform(wish)
         self._typed(self.typed)
         self._schedule_draw()
@@ -430,7 +433,7 @@ class AgentPane:
         if text:
             self.show_notice("Nothing was saved: enter alone to save the rule, ctrl+c to go back.")
         else:
-            self._apply_outcome(self._keys.give_rule("" if front is None else front.rule, self._clock()))
+            self._apply_outcome(self._keys.give_rule("" if front is None else front.rule, self._typed_at))
 
     def _apply_outcome(self, outcome: Outcome) -> None:
         match outcome:
@@ -446,7 +449,7 @@ class AgentPane:
             case RuleBegun():
                 if self._front is not None:
                     self._lines += rule_lines(self._front)
-                self._keys.show_rule(self._clock())
+                self._keys.show_rule(self._typed_at)
             case Swallowed():
                 self.show_notice(f"Not taken as an answer: {outcome.why}. Type it once the answers are shown.")
             case _:

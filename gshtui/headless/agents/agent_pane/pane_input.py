@@ -89,7 +89,7 @@ class InputLine:
                 self._begin_key()
                 self._insert(token.text, pasted=True)
             elif token.kind in ("text", "sequence"):
-                for key in token.text if token.kind == "text" else (token.text,):
+                for key in _runs(token.text) if token.kind == "text" else (token.text,):
                     if (wish := self._key(key)) is not None:
                         wishes.append(wish)
         return wishes
@@ -118,7 +118,7 @@ class InputLine:
             return InputAction("redraw")
         elif (move := _MOVES.get(key)) is not None:
             self._move(move)
-        elif is_letter(key):
+        elif is_letter(key[0]):
             self._insert(key)
         return None
 
@@ -180,3 +180,14 @@ class InputLine:
         if at != self._at:
             self._at = at
             self._set(self._history[at] if at < len(self._history) else "")
+
+
+def _runs(text: str) -> list[str]:
+    """The keys one by one, but for letters after the first of a line, which are of one run."""
+    runs: list[str] = []
+    for at, key in enumerate(text):
+        if at > 1 and is_letter(key) and is_letter(text[at - 1]) and is_letter(text[at - 2]):
+            runs[-1] += key
+        else:
+            runs.append(key)
+    return runs

@@ -13,6 +13,7 @@ import select
 import shutil
 import signal
 import termios
+import time
 import tty
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -56,13 +57,13 @@ class PaneScreen(ABC):
     @abstractmethod
     def _write(self, text: CleanText) -> None: ...
 
-    def open(self, read: Callable[[bytes], None], draw: Callable[[], None], seen: Callable[[], None]) -> None:
+    def open(self, read: Callable[[bytes], None], draw: Callable[[], None], seen: Callable[[float], None]) -> None:
         """Begin.
 
         Args:
             read: is given what is typed.
             draw: called when its size has changed.
-            seen: called once it is no longer behind.
+            seen: called once it is no longer behind, with the time of `time.monotonic`.
         """
         del read, draw, seen
         if self.is_terminal:
@@ -123,7 +124,7 @@ class LinkedScreen(PaneScreen):
         self._size = size
         self._shown = self._seen = 0
         self._on_size: Callable[[], None] = lambda: None
-        self._on_seen: Callable[[], None] = lambda: None
+        self._on_seen: Callable[[float], None] = lambda _: None
 
     @property
     def size(self) -> tuple[int, int]:
@@ -133,7 +134,7 @@ class LinkedScreen(PaneScreen):
     def behind(self) -> bool:
         return self._seen < self._shown
 
-    def open(self, read: Callable[[bytes], None], draw: Callable[[], None], seen: Callable[[], None]) -> None:
+    def open(self, read: Callable[[bytes], None], draw: Callable[[], None], seen: Callable[[float], None]) -> None:
         self._on_size, self._on_seen = draw, seen
         super().open(read, draw, seen)
 
@@ -145,11 +146,11 @@ class LinkedScreen(PaneScreen):
         self._size = size
         self._on_size()
 
-    def note_seen(self, number: int) -> None:
+    def note_seen(self, number: int, at: float) -> None:
         """So many pieces are on the screen."""
         self._seen = number
         if not self.behind:
-            self._on_seen()
+            self._on_seen(at)
 
     def _write(self, text: CleanText) -> None:
         self._shown += 1
@@ -167,7 +168,7 @@ class TerminalScreen(PaneScreen):
         self._waiting = bytearray()
         self._again: asyncio.TimerHandle | None = None
         self._on_read: Callable[[bytes], None] = lambda _: None
-        self._on_seen: Callable[[], None] = lambda: None
+        self._on_seen: Callable[[float], None] = lambda _: None
 
     @property
     def size(self) -> tuple[int, int]:
@@ -177,7 +178,7 @@ class TerminalScreen(PaneScreen):
     def behind(self) -> bool:
         return bool(self._waiting) and not self._gone
 
-    def open(self, read: Callable[[bytes], None], draw: Callable[[], None], seen: Callable[[], None]) -> None:
+    def open(self, read: Callable[[bytes], None], draw: Callable[[], None], seen: Callable[[float], None]) -> None:
         self._on_read, self._on_seen = read, seen
         if self.is_terminal:
             mark_face()
@@ -234,7 +235,7 @@ class TerminalScreen(PaneScreen):
             except OSError:
                 self._gone = True
         if was_behind:
-            self._on_seen()
+            self._on_seen(time.monotonic())
 
 
 def _usable(columns: int, rows: int) -> tuple[int, int]:
