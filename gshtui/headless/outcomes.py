@@ -41,11 +41,8 @@ def print_outcome(said: Mapping[str, Any], name: str = "") -> int:
         streams.result_json(said["data"])
     else:
         text = _as_typed_here(said["text"], name) if said["own"] else said["text"]
-        if streams.LINE_FACE.get():
-            from gshtui.text.plain_reading import plain_reading
-
-            text = plain_reading(text)
-        elif said.get("fits") and streams.is_terminal(streams.STDOUT):
+        # Read aloud, a line has no width: all of it is printed.
+        if said.get("fits") and streams.is_terminal(streams.STDOUT) and not streams.LINE_FACE.get():
             from gshtui.text.cells import cut
 
             room = os.get_terminal_size(streams.STDOUT).columns or _WIDE

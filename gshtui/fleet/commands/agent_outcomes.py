@@ -199,14 +199,14 @@ def answered_question(_invocation: Invocation, found: calls.AnsweredQuestion) ->
     row, asked = found.row, found.question
     data: dict[str, Any] = {"agent": row.id, "question": agent_tables.question_json(asked)}
     if found.choice is None:
-        choices = [f"{key}  {words}" for key, words in numbered_choices(asked)] or [
-            f"Answer with `agent attach {row.id}`."
-        ]
+        choices = [f"{key}  {words}" for key, words in numbered_choices(asked)]
+        how = choices or [f"Answer with `agent attach {row.id}`."]
         change = [fenced(literal(asked.diff).rstrip("\n"))] if asked.diff else []
         about = [asked.detail] if asked.detail else []
         beside = [asked.beside] if asked.beside else []
         asks = f"{row.name} ({row.id}) asks: {asked.subject}"
-        return Outcome(data, "\n\n".join((asks, *about, *change, "\n".join(choices), *beside)))
+        text = "\n\n".join((asks, *about, *change, "\n".join(how), *beside))
+        return Outcome(data, text, plain=text if choices else "")  # what is approved is printed as it is
     data |= {"choice": found.choice.key, "next": agent_tables.question_json(found.next) if found.next else None}
     if found.choice.types and found.next is not None and found.next.id == asked.id:
         return Outcome(data, f"{found.choice.label}: type the words in its terminal, `agent attach {row.id}`.")
