@@ -11,6 +11,8 @@ _CODE = re.compile(r"(?<!`)(`++)(.+?)(?<!`)\1(?!`)")
 _LINK = re.compile(r"!?\[([^\[\]]++)\]\(((?:[^()\s]|\([^()\s]*+\))++)[^()]*+\)")
 _STRONG = re.compile(r"(?<!\w)(?:\*\*|__)(?=\S)|(?<=\S)(?:\*\*|__)(?!\w)")
 _WEAK = re.compile(r"(?<![\w*_])([*_])([^\s*_](?:[^*_]*[^\s*_])?)\1(?![\w*_])")
+_LONGEST = 4_000
+"""Characters of a line that is read: runs of marks, each longer than the last, take more than proportional time."""
 
 
 class PlainReading:
@@ -28,7 +30,7 @@ class PlainReading:
             if found[1].startswith(self._fence) and not found[2].strip():
                 self._fence = ""
                 return None
-        if self._fence:
+        if self._fence or len(text) > _LONGEST:
             return text
         if _RULE.fullmatch(text):
             return None
@@ -44,9 +46,3 @@ class PlainReading:
 
 def _words(text: str) -> str:
     return _WEAK.sub(r"\2", _STRONG.sub("", _LINK.sub(r"\1 (\2)", text)))
-
-
-def plain_reading(text: str) -> str:
-    """What is read of a whole text."""
-    reading = PlainReading()
-    return "\n".join(line for each in text.split("\n") if (line := reading.line(each)) is not None)

@@ -2,7 +2,10 @@
 
 import pytest
 
-from gshtui.text.plain_reading import plain_reading
+from gshtui.text.plain_reading import PlainReading
+
+RUNS = " ".join("`" * length for length in range(1, 100))
+"""Each is looked for up to the end of the line, so that a long one is passed as it is."""
 
 
 @pytest.mark.parametrize(
@@ -20,7 +23,9 @@ from gshtui.text.plain_reading import plain_reading
         ("above\n\n---\n\nbelow", "above\n\n\nbelow"),
         ("Title\n=====", "Title"),
         ("a | b", "a | b"),
+        (f"**a** {RUNS}", f"**a** {RUNS}"),
     ],
 )
 def test_words_are_read_without_their_marks(source: str, read: str) -> None:
-    assert plain_reading(source) == read
+    reading = PlainReading()
+    assert "\n".join(line for each in source.split("\n") if (line := reading.line(each)) is not None) == read
