@@ -13,12 +13,17 @@ import pytest
 from msgspec.structs import replace
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice
-from gshtui.bus.events.agent_events import ToolFinished
+from gshtui.bus.events.agent_events import TextDelta, ToolFinished, TurnFinished
+from gshtui.commands.declaration import Caller, Invocation
+from gshtui.commands.printed_outcome import printed
+from gshtui.fleet.commands.agent_outcomes import answered_question
+from gshtui.fleet.core.agent_calls import AnsweredQuestion
 from gshtui.headless import exits
+from gshtui.headless.outcomes import print_outcome
 from gshtui.headless.runner import Stop, run_command
-from gshtui.headless.streams import LINE_FACE
+from gshtui.headless.streams import LINE_FACE, STDOUT, ShownBytes, Writer
 from gshtui.headless.turns.line_face import FOR_WINDOW, LineFace
-from gshtui.headless.turns.reporter import failure_words
+from gshtui.headless.turns.reporter import Reporter, failure_words
 from gshtui.ui.window.features import FEATURES, WORDS
 from tests.kit.command import command
 from tests.kit.fake_terminal import agent_row
@@ -75,7 +80,7 @@ LINES = (
     ("/home/me/x.py explain this", "It is a path."),
     ("/compact", "nothing to compact yet"),
     ("/mode plan", "main: plan mode"),
-    ("/mode", "main: plan"),
+    ("/mode", "**main**: plan"),
     ("/settings", "/config set KEY VALUE changes one"),
     ("/model openrouter/anthropic/claude-x", ""),
     ("/model anthropic/claude-opus-4-5", "Claude Opus 4.5 is used"),
@@ -209,6 +214,48 @@ def test_a_failed_call_says_why_and_a_read_is_one_line(capfd: pytest.CaptureFixt
     assert failure_words(done) == "failed, exit code 1: FAILED test_x.py::test_a"
     assert failure_words(replace(done, tool="read", content="There is no x.py.\nhint")) == "failed: There is no x.py."
     assert failure_words(replace(done, status="timeout", content="")) == "timeout"
+
+
+ASKED = OpenQuestion("q", "Run it?", "~~~ x\necho `mode plan` **a**\n```\n# b\n~~~", (QuestionChoice("1", "Yes"),))
+
+
+def test_what_is_approved_is_printed_as_it_is(capfd: pytest.CaptureFixture[str]) -> None:
+    found = AnsweredQuestion(agent_row(name="fix", question=ASKED), ASKED)
+    said = printed(answered_question(Invocation(Caller(), Path("/"), Path("/")), found), as_json=False)
+
+    def in_lines() -> int:
+        LINE_FACE.set(True)
+        return print_outcome(said, "agent answer")
+
+    assert copy_context().run(in_lines) == exits.DONE
+    assert f"\n\n{ASKED.detail}\n\n1  Yes\n" in capfd.readouterr().out
+
+
+class Heard(Writer):
+    """What would be written."""
+
+    def __init__(self) -> None:
+        self.data = b""
+
+    def write(self, data: ShownBytes, number: int = STDOUT) -> None:
+        self.data += data
+
+
+def test_an_answer_in_pieces_is_read_line_by_line(capfd: pytest.CaptureFixture[str]) -> None:
+    """And one that ends without a newline is neither joined to the next one nor printed twice."""
+    heard = Heard()
+
+    def in_lines() -> None:
+        LINE_FACE.set(True)
+        reporter = Reporter(heard, as_json=False)
+        pieces = (("m", "x "), ("m", "="), ("m", " 1; a "), ("m", "> b"), ("m", "\n"), ("m", "\n"), ("m", "**c"))
+        for message, text in (*pieces, ("m", "**"), ("n", "`d`")):
+            reporter.handle_events([TextDelta(agent="main", session="s", message=message, text=text)])
+        reporter.handle_events([TurnFinished(agent="main", session="s", turn="t", stop="end", text="`d`")])
+        assert reporter.end(None) == exits.DONE
+
+    copy_context().run(in_lines)
+    assert heard.data == b"x = 1; a > b\n\nc\n\nd\n"
 
 
 def test_ctrl_c_twice_ends_the_command_alone() -> None:

@@ -82,6 +82,8 @@ class Reporter:
         self._by_line = not draws()
         """Whole lines alone are written, as far as there is something to wait for."""
         self._reading = PlainReading() if LINE_FACE.get() else None
+        self._unread: list[str] = []
+        """The start of a line that is read once it is whole."""
         self._subjects: dict[str, str] = {}
         """What the calls that only look are about: their end is told in one line with it."""
         self._thinking = False
@@ -152,6 +154,7 @@ class Reporter:
             code = self._code(turn)  # it was done before it could be stopped
         if self._sanitiser is not None:
             self._out(self._read(self._sanitiser.finish()))
+        self._out(self._read_rest())
         if not self._json and turn is not None and turn.text and not self._said:
             self._out(self._read(turn.text))
         self._line_end()
@@ -206,8 +209,10 @@ class Reporter:
     def _text(self, event: TextDelta) -> None:
         if self._json:
             return
-        if self._message and self._message != event.message and self._said:
-            self._feed("\n" if not self._mid_line else "\n\n")
+        if self._message and self._message != event.message:
+            self._line_end()
+            if self._said:
+                self._feed("\n")
         self._message = event.message
         self._feed(event.text)
 
@@ -221,9 +226,20 @@ class Reporter:
         """Whole lines as they are read aloud, where they are; else as they are."""
         if self._reading is None:
             return text
-        lines = (self._reading.line(line.removesuffix("\n")) for line in text.splitlines(keepends=True))
-        read = "\n".join(line for line in lines if line is not None)
-        return f"{read}\n" if read and text.endswith("\n") else read
+        whole, ends, rest = text.rpartition("\n")
+        if not ends:
+            self._unread.append(rest)
+            return ""
+        whole = "".join((*self._unread, whole))
+        self._unread = [rest]
+        lines = map(self._reading.line, whole.split("\n"))
+        return "".join(f"{line}\n" for line in lines if line is not None)
+
+    def _read_rest(self) -> str:
+        """The line that has not ended."""
+        rest = "".join(self._unread)
+        self._unread.clear()
+        return (self._reading.line(rest) or "") if self._reading is not None and rest else ""
 
     def _out(self, text: str) -> None:
         if text:
@@ -232,8 +248,9 @@ class Reporter:
             self._writer.write(shown(text, STDOUT))
 
     def _line_end(self) -> None:
-        if self._by_line and self._sanitiser is not None and (rest := self._sanitiser.flush()):
-            self._out(self._read(rest))
+        if self._by_line and self._sanitiser is not None:
+            self._out(self._read(self._sanitiser.flush()))
+        self._out(self._read_rest())
         if self._mid_line and not self._json:
             self._mid_line = False
             self._writer.write(own("\n"))
