@@ -312,6 +312,11 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
             "hook",
         )
 
+    def as_shown(self, mode: ProgramMode) -> ProgramMode:
+        """The mode that its program shows now: approved where it was so already."""
+        approved = msgspec.structs.replace(mode, approved=True)
+        return approved if self.program_mode == approved else mode
+
     @property
     def exceeds(self) -> bool:
         """Its program shows a mode in which it does more unasked than it was started to do, or a person approved."""

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.agent_data import AgentRow, ProgramMode
 from gshtui.fleet.core.agent_programs import Programs
 from gshtui.system.processes.process_identity import start_of
 from gshtui.tmux.panes import PaneInfo
@@ -59,9 +59,11 @@ class Screen(TmuxServer):
 IDLE = {"claude": "claude/2.1.332/ask-120x35/02-idle.txt", "codex": "codex/0.169.0/02-idle.txt"}
 
 
-async def looked(program: str, before: str, title: str = "") -> dict[str, Any]:
+async def looked(program: str, before: str, title: str = "", mode: ProgramMode | None = None) -> dict[str, Any]:
     """What one look changes in the row of a program whose screen shows nothing but its input."""
-    row = msgspec.structs.replace(ROW, profile=program, argv=(program,), status=before, status_source="screen")
+    row = msgspec.structs.replace(
+        ROW, profile=program, argv=(program,), status=before, status_source="screen", program_mode=mode
+    )
     return await Programs(screen_only=frozenset({"*"})).glance(Screen(IDLE[program], title), row)
 
 
@@ -69,6 +71,14 @@ async def looked(program: str, before: str, title: str = "") -> dict[str, Any]:
 async def test_an_input_is_no_rest(home: Home, program: str) -> None:
     assert (await looked(program, "thinking"))["status"] == "quiet"
     assert "status" not in await looked(program, "idle"), "no more is known than before"
+
+
+async def test_a_mode_that_was_approved_stays_so(home: Home) -> None:
+    shown: ProgramMode = (await looked("claude", "idle"))["program_mode"]
+    approved = msgspec.structs.replace(shown, approved=True)
+    assert await looked("claude", "idle", mode=approved) == {}
+    other = msgspec.structs.replace(approved, name="plan", like="plan")
+    assert await looked("claude", "idle", mode=other) == {"program_mode": shown}
 
 
 async def test_a_title_that_turns_is_work(home: Home) -> None:

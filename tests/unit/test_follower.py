@@ -1,5 +1,6 @@
 """When a turn of another program is over: not while it waits for an answer in the midst of it."""
 
+import contextlib
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,11 @@ from gshtui.bus.agent_data import AgentRow, OpenQuestion, ProgramMode, QuestionC
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import AgentStatusChanged, TurnFinished
 from gshtui.bus.events.hub_events import Noticed
+from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle import follower
+from gshtui.fleet.lifecycle.answerer import Answerer
+from gshtui.programs.pane.pane_view import SessionError
+from gshtui.programs.profiles.profile import Profile, load
 from gshtui.programs.status.status import KnownStatus
 from gshtui.programs.transcripts.transcript_readers import TurnText
 from gshtui.system.tasks import cancel_and_wait
@@ -125,3 +130,46 @@ async def test_the_mode_that_a_person_approved_is_no_deviation_until_another_one
     assert shown(plan, manual) == "manual, not plan!", "it was another one's"
     await bus.drained()
     assert len(heard.of(Noticed)) == 5
+    shown(plan)
+    follows.approve(rows["a"], "ask")
+    shown(manual)
+    follows._approved.clear()  # as the next hub's
+    assert shown(manual) == "manual, approved"
+    assert shown(edits, manual) == "manual, not plan!"
+    await bus.drained()
+    assert len(heard.of(Noticed)) == 6, "of edits"
+
+
+PLAN = OpenQuestion(
+    "q",
+    "Would you like to proceed?",
+    choices=(QuestionChoice("1", "Yes, manually approve edits", "once"), QuestionChoice("4", "No", "deny")),
+)
+
+
+@pytest.mark.parametrize(
+    ("choice", "given", "told"), [("4", True, []), ("4", False, []), ("1", True, ["ask"]), ("1", False, ["ask", ""])]
+)
+async def test_an_answer_approves_a_mode_or_takes_back_what_it_approved_itself(
+    choice: str, given: bool, told: list[str], tmp_path: Path
+) -> None:
+    async def choose(*_: object) -> None:
+        if not given:
+            raise SessionError("busy", "It asks something else now.")
+
+    async def session(*_: object) -> Any:
+        return SimpleNamespace(choose=choose)
+
+    async def profile(_: object) -> Profile:
+        return load(tmp_path).get("claude")
+
+    context: Any = SimpleNamespace(
+        options=SimpleNamespace(data=tmp_path), terminals=SimpleNamespace(server=lambda _: None)
+    )
+    programs: Any = SimpleNamespace(session=session, profile=profile)
+    heard = list[str]()
+    answerer = Answerer(context, programs, cast("Any", None), None, lambda _, mode: heard.append(mode))
+    row = AgentRow(id="a", name="it", kind="cli", profile="claude", status="waiting", question=PLAN)
+    with contextlib.nullcontext() if given else pytest.raises(FleetError):
+        await answerer.answer(row, choice, "q")
+    assert heard == told

@@ -532,7 +532,7 @@ class Programs:
 
         session, link = await self.session(server, row), await self.link(server, row)
         if link is not None and await link.connected() and (told := link.evidence) is not None:
-            mode = {"program_mode": link.mode} if link.mode is not None and link.mode != row.program_mode else {}
+            mode = _shown_mode(row, link.mode)
             waits = told.status == "waiting"
             asked = await link.question() if waits else None
             if waits and asked is None and row.question is not None and not link.asks(row.question.id):
@@ -558,8 +558,7 @@ class Programs:
                 status, doing, source = known.status, known.doing, known.source if known.sure else f"{known.source}?"
         asks = seen.reading.read.question if status == "waiting" and seen.reading.read is not None else None
         asks = asks if status == "waiting" else row.unsent
-        shown = seen.reading.mode
-        mode = {"program_mode": shown} if shown is not None and shown != row.program_mode else {}
+        mode = _shown_mode(row, seen.reading.mode)
         if not status or (status == row.status and asks == row.question):
             return mode
         if row.version_seen and source in ("screen", "screen?"):
@@ -601,6 +600,12 @@ class Programs:
 
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+
+
+def _shown_mode(row: AgentRow, mode: ProgramMode | None) -> dict[str, Any]:
+    """What its row is to say of the mode, if that has changed."""
+    shown = row.as_shown(mode) if mode is not None else row.program_mode
+    return {"program_mode": shown} if shown != row.program_mode else {}
 
 
 def _mode_hint(profile: Profile) -> str:

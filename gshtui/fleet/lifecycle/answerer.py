@@ -101,11 +101,13 @@ class Answerer:
             pipe = hook_answers.waiting_request(data, row.id, asked) if behavior is not None else None
             return pipe is not None and behavior is not None and hook_answers.give_answer(pipe, behavior)
 
-        self._approve(row, approved(profile, row.question, question, choice))
+        if mode := approved(profile, row.question, question, choice):
+            self._approve(row, mode)
         try:
             return await session.choose(question, choice, by_hook, reason)
         except SessionError as error:
-            self._approve(row, "")
+            if mode:
+                self._approve(row, "")
             raise from_session_error(error) from error
 
     @contextlib.asynccontextmanager

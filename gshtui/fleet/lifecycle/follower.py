@@ -281,6 +281,8 @@ class AgentFollower:
     def _moded(self, row: AgentRow, mode: ProgramMode) -> None:
         """Its program shows this mode. If it does more unasked than it was started to do, a person hears that once."""
         before, key = self._context.rows.get(row.id), (row.id, row.pane, row.pid)
+        if before is not None:
+            mode = before.as_shown(mode)  # approved, perhaps, where another hub heard it
         if self._approved.get(key) == mode.like:
             mode = msgspec.structs.replace(mode, approved=True)
         else:
