@@ -478,7 +478,8 @@ def _price_beside(model: Model, other: Model) -> str:
         return ""
     if price == beside:
         return "as much as"
-    return f"{price / beside:.2g}×" if price > beside else f"{100 * price / beside:.2g} % of"
+    number, unit = (price / beside, "×") if price > beside else (100 * price / beside, "% of")
+    return f"{number:{'.0f' if number >= 10 else '.2g'}}{unit}"
 
 
 def _known(model: Model, can: bool | None, present: ModelInUse | None, about: str) -> ListedModel:

@@ -9,13 +9,13 @@ from msgspec.structs import replace
 
 from gshtui.bus.messages import Usage
 from gshtui.commands.declaration import Caller, Invocation, ToastView, UsageError
-from gshtui.providers import selection
+from gshtui.providers import model_command, selection
 from gshtui.providers.adapters.anthropic import Anthropic
 from gshtui.providers.adapters.gemini import Gemini
 from gshtui.providers.adapters.ollama import Ollama, address
 from gshtui.providers.adapters.openai_chat import OpenAIChat
 from gshtui.providers.adapters.openai_responses import OpenAIResponses
-from gshtui.providers.catalog import Catalog
+from gshtui.providers.catalog import Catalog, Model
 from gshtui.providers.model_command import (
     ChangeModel,
     ListModels,
@@ -263,6 +263,17 @@ def test_an_unknown_model_gets_cautious_defaults() -> None:
     assert abilities.cost(Usage(1)) is None
 
 
+@pytest.mark.parametrize(
+    ("price", "said"),
+    [(99.7, "100×"), (330.0, "330×"), (2.25, "2.2×"), (1.0, "as much as"), (0.998, "100% of"), (0.617, "62% of")],
+)
+def test_a_price_beside_another_is_a_plain_number(price: float, said: str) -> None:
+    one = Model(name="one", provider="own", window=9, max_output=9, price_input=1.0, default=True)
+    two = replace(one, name="two", price_input=price, default=False)
+    about = model_command._about(two, Catalog.from_models([one, two]))
+    assert about == f"Costs {said} one. Reads text only."
+
+
 def here(tmp_path: Path) -> Invocation:
     return Invocation(Caller(), tmp_path, tmp_path, agent="main")
 
@@ -293,7 +304,7 @@ async def test_the_model_command_shows_lists_and_switches(tmp_path: Path) -> Non
     about = {name: row["about"] for name, row in rows.items()}
     assert about["claude-sonnet-5-5"] == "Anthropic's default. Reads text, images and PDFs."
     assert about["claude-opus-5-5"] == "Costs 2× Claude Sonnet 5.5. Reads text, images and PDFs."
-    assert about["claude-haiku-5-5"] == "Costs 5 % of Claude Sonnet 5.5. Reads text, images and PDFs."
+    assert about["claude-haiku-5-5"] == "Costs 5% of Claude Sonnet 5.5. Reads text, images and PDFs."
     assert about["gpt-5"] == ("Retires on 2026-12-11, then GPT-6.1 Terra.")
     assert all(said and len(said) <= 72 for said in about.values()), "one row at 80 columns"
     outcome = await command.handler(here(tmp_path), ChangeModel(name="opus"))
