@@ -1,7 +1,7 @@
 """One native agent's life, from its spec to its outcome: in the hub's process, or in that of its own terminal.
 
 Links it to the hubs, and tells each new one what the agent is doing. What draws its pane, and gets the signals of its
-terminal, is elsewhere (`headless/agents/agent_runner.py`).
+terminal, is elsewhere: `headless/agents/asked_agents.py`, or `agent_runner.py` where no hub takes it.
 """
 
 from __future__ import annotations
