@@ -16,7 +16,7 @@ from tests.kit.loopback.script import Say
 from tests.kit.pty_child import PtyChild
 from tests.kit.storms import seeds
 
-ANSWERS = b" deny with reason\r\n? "
+ANSWERS = b"\r\n? "
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from gshtui.cli.entry import main
 from gshtui.headless.servers import keeper_process
 
 keeper_process.SETTLES_AFTER, keeper_process.GROWN = 0.0, 1.2
-sys.exit(main(["hub", "run", "--idle", "4"]))
+sys.exit(main(["hub", "run", "--idle", "20"]))
 """
 
 
@@ -65,4 +65,4 @@ async def test_a_fat_hub_begins_anew_and_its_windows_go_on(project: Path, monkey
 
 
 def _is_anew(words: list[str]) -> bool:
-    return words[-4:-2] == ["--idle", "4"]
+    return words[-4:-2] == ["--idle", "20"]

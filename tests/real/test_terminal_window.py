@@ -108,7 +108,7 @@ async def test_a_command_that_needs_a_terminal_gets_one() -> None:
     async with open_window() as person:
         await person.sees("Ask for anything", "to main")
         await person.keys("M-Up")
-        await person.sees("esc to the input")
+        await person.sees("escape to the input")
         await person.keys("Escape", *"/join", "Space", *"lobby", "Enter")  # comes in one piece, as alt+/ would
         await person.sees("▌lobby")
         await person.type("!less --prompt=reading /etc/passwd")
