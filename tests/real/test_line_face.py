@@ -187,7 +187,7 @@ def test_an_agent_that_leaves_the_list_is_told_of(capfd: pytest.CaptureFixture[s
 
 def test_agents_that_ask_are_a_line_each(capfd: pytest.CaptureFixture[str]) -> None:
     asks = OpenQuestion("q", "Run make test?", "in /src\n" * 20, (QuestionChoice("1", "Yes"),))
-    rows = [agent_row(id=str(n), name=f"fix-{n}", status="waiting", question=asks) for n in range(4)]
+    rows = [agent_row(id=str(n), name=f"fix-{n}", status="waiting", needs_you=True, question=asks) for n in range(4)]
 
     class Face(LineFace):
         def _agents(self) -> list[AgentRow] | int:
@@ -199,6 +199,36 @@ def test_agents_that_ask_are_a_line_each(capfd: pytest.CaptureFixture[str]) -> N
         said = capfd.readouterr().out.splitlines()
         assert len(said) == 4
         assert said[2] == "fix-2 needs you. It asks: Run make test? /agent answer fix-2 has its choices."
+
+
+def test_agents_that_are_over_need_nobody(capfd: pytest.CaptureFixture[str]) -> None:
+    asks = OpenQuestion("q", "Run make test?", choices=(QuestionChoice("1", "Yes"),))
+    old = agent_row(id="1", name="old", status="done", ended=5.0, killed=True, question=asks)
+    new = agent_row(id="2", name="new", status="waiting", needs_you=True, question=asks)
+    killed = replace(new, needs_you=False, killed=True)
+    ended = replace(killed, status="done", ended=9.0)
+    listed = [
+        [old, new],
+        [old, killed],
+        [old, ended],
+        [old, ended],
+        [replace(old, status="idle", ended=0.0, killed=False)],
+    ]
+
+    class Face(LineFace):
+        def _agents(self) -> list[AgentRow] | int:
+            return listed.pop(0)
+
+    face = Face()
+    for line, said in (
+        ("/questions", ["new needs you. It asks: Run make test? /agent answer new has its choices."]),
+        ("/questions", ["new was killed."]),
+        ("/questions", ["new has ended (done)."]),
+        ("", ["2 ended. /agents lists them."]),
+        ("/questions", ["new is no longer listed.", "old is idle."]),
+    ):
+        face.run_line(line)
+        assert capfd.readouterr().out.splitlines() == said
 
 
 def test_each_word_of_the_window_says_what_does_it_here(capfd: pytest.CaptureFixture[str]) -> None:

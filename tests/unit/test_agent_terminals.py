@@ -2,7 +2,7 @@
 
 import pytest
 
-from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.fleet.core.agent_terminals import (
     DRAWN_AFTER,
     LATE,
@@ -54,6 +54,15 @@ def test_one_without_a_pane_is_given_time_to_be_born() -> None:
 def test_an_end_says_how(exit_status: int | None, status: str, doing: str) -> None:
     said = probed_changes(ROW, PaneProbe(True, True, 77, dead=True, exit_status=exit_status), NOW)
     assert (said["status"], said["doing"], said["exit_status"], said["ended"]) == (status, doing, exit_status, NOW)
+
+
+@pytest.mark.parametrize("seen", [PaneProbe(True, True, 77, dead=True), PaneProbe(True, False)])
+def test_what_has_ended_or_is_lost_asks_nobody(seen: PaneProbe) -> None:
+    import msgspec
+
+    asks = msgspec.structs.replace(ROW, status="waiting", needs_you=True, question=OpenQuestion("q", "Go on?"))
+    over = msgspec.structs.replace(asks, **probed_changes(asks, seen, NOW))
+    assert (over.needs_you, over.question) == (False, None)
 
 
 def test_a_killed_one_is_done_whatever_its_exit() -> None:

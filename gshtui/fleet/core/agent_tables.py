@@ -152,13 +152,14 @@ def _line(row: AgentRow) -> str:
     return (row.said or row.about) if row.ended else (row.about or row.said)
 
 
-_STATES = {"tool": "working", "thinking": "thinking", "waiting": "needs you"}
+_STATES = {"tool": "working", "waiting": "needs you"}
 """What a status is called where its word says how it is known, and not what it is."""
 
 
 def state_words(row: AgentRow) -> str:
     """How it is, in a few words."""
-    state = "needs you" if row.needs_you else _STATES.get(row.status, row.status)
+    stopped = row.killed and not row.ended
+    state = "needs you" if row.needs_you else "killed" if stopped else _STATES.get(row.status, row.status)
     if row.status == "failed" and row.exit_status:
         state += f" · exit {row.exit_status}"
     if row.held_up and not row.needs_you:

@@ -57,6 +57,7 @@ FOUND_AFTER = 3.0
 """After this many seconds, a terminal missing from its row is no longer left to the process that created it."""
 UNBORN_FOR = 30.0
 """For this many seconds, an agent without a pane may still be starting."""
+_ASKS_NOTHING: dict[str, Any] = {"needs_you": False, "question": None}
 
 
 def verdict(row: AgentRow, seen: PaneProbe, now: float) -> Verdict:
@@ -89,7 +90,7 @@ def probed_changes(row: AgentRow, seen: PaneProbe, now: float) -> dict[str, Any]
         return _resting(row, "", now) | found
     match verdict(row, seen, now):
         case "unknown" if seen.unreached and row.pane and not row.ended and row.status != "lost":
-            return _status("lost", seen.unreached.rstrip("."), now) | {"needs_you": False, "question": None}
+            return _status("lost", seen.unreached.rstrip("."), now) | _ASKS_NOTHING
         case "unknown":
             return {}
         case "runs":
@@ -106,7 +107,7 @@ def probed_changes(row: AgentRow, seen: PaneProbe, now: float) -> dict[str, Any]
             why = "its window ended while it was starting" if not row.pane else "its terminal is gone"
             if seen.runs:
                 why += f", and process {row.pid} outlived it"
-            return _status("lost", why, now) | {"ended": now, "needs_you": False}
+            return _status("lost", why, now) | {"ended": now} | _ASKS_NOTHING
 
 
 def ended_changes(row: AgentRow, exit_status: int | None, now: float) -> dict[str, Any]:
@@ -119,7 +120,7 @@ def ended_changes(row: AgentRow, exit_status: int | None, now: float) -> dict[st
         own_words = row.doing if row.status == "failed" else ""
         cause = own_words or (f"signal {exit_status - 128}" if exit_status > 128 else f"exit {exit_status}")
         said = _status("failed", cause, now)
-    return said | {"ended": now, "exit_status": exit_status, "needs_you": False}
+    return said | {"ended": now, "exit_status": exit_status} | _ASKS_NOTHING
 
 
 def _status(status: str, doing: str, now: float) -> dict[str, Any]:

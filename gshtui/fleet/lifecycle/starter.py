@@ -375,6 +375,7 @@ class Starter:
             "ended": 0.0,
             "exit_status": None,
             "needs_you": False,
+            "question": None,
             "killed": False,
             "killed_at": 0.0,
             "archived": 0.0,

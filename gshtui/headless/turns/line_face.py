@@ -77,7 +77,7 @@ class LineFace:
         self._mode: GuardMode | None = mode
         self._is_prompt = False
         """Whether the last command is a kept prompt."""
-        self._known: Mapping[str, tuple[str, str]] = {}
+        self._known: Mapping[str, tuple[str, str]] | None = None
         """Name and state of each agent, as they were last said."""
         self._looks = True
         """Whether the list of agents is read before each line."""
@@ -207,18 +207,24 @@ class LineFace:
             self._looks = rows == exits.INTERRUPTED
             return
         self._looks, said = True, False
-        before, self._known = self._known, {row.id: (one_line(row.name, 40), _state(row)) for row in rows}
-        for id in before.keys() - self._known.keys():
+        states = {row.id: (one_line(row.name, 40), _state(row)) for row in rows}
+        over = [row.id for row in rows if row.ended]
+        # Those that had ended before are no news.
+        before = {id: states[id] for id in over} if self._known is None else self._known
+        self._known = states
+        for id in before.keys() - states.keys():
             streams.result(f"{before[id][0]} is no longer listed.")
         for row in rows:
-            name, now = self._known[row.id]
-            asks = _asks(row)
-            if everything or before.get(row.id) != (name, now) or (again and asks):
+            name, now = states[row.id]
+            asks = row.needs_you
+            if before.get(row.id) != (name, now) or (everything and not row.ended) or (again and asks):
                 said = True
                 opens = f" /agent answer {shlex.quote(name)} has its choices." if asks else ""
                 streams.result(f"{name} {now}{opens}")
         if not said and again:
             streams.result("Nothing waits for you.")
+        elif everything and over:
+            streams.result(f"{len(over)} ended. /agents lists them.")
         elif not said and everything:
             streams.result("No other agents here. /spawn starts one.")
 
@@ -244,18 +250,15 @@ class LineFace:
         return found if code == exits.DONE else code
 
 
-def _asks(row: AgentRow) -> bool:
-    """Whether it has a question that can be answered from here."""
-    return row.question is not None or row.status == "waiting"
-
-
 def _state(row: AgentRow) -> str:
     """How an agent is, as a sentence behind its name."""
-    if row.question is not None:
+    if row.needs_you and row.question is not None:
         subject = one_line(row.question.subject, 200)
         return f"needs you. It asks: {subject}{'' if subject.endswith(('.', '?', '!')) else '.'}"
     if row.status in ENDED_STATUSES:
         return f"has ended ({row.status})."
-    words = {"tool": "is working", "thinking": "is thinking", "waiting": "needs you"}
+    if row.killed:
+        return "was killed."
+    words = {"tool": "is working", "thinking": "is thinking"}
     doing = f": {one_line(row.doing, 120)}" if row.doing else ""
-    return f"{words.get(row.status, f'is {row.status}')}{doing}."
+    return f"{'needs you' if row.needs_you else words.get(row.status, f'is {row.status}')}{doing}."
