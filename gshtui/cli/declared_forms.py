@@ -65,7 +65,7 @@ COMMANDS = (
     CommandForm('agent ls', 'gshtui.fleet.core.agent_calls', 'ListAgents',
         FormValue('everywhere', '--all', 'flag', help='List the agents of every folder.'),
         FormValue('archived', '--archived', 'flag', help='List the archived agents instead.'),
-        help="List this folder's agents with their status, its source and its age.", by_keeper='Looking at the agents'),
+        help="List this folder's agents: their states, since when, and what they are doing.", by_keeper='Looking at the agents'),
     CommandForm('agent option', 'gshtui.fleet.core.agent_calls', 'SetAgentOption',
         FormValue('agent', 'id', 'agent', required=True),
         FormValue('option', 'option'),

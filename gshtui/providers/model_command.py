@@ -42,10 +42,9 @@ from gshtui.providers.port import ProviderError
 from gshtui.providers.selection import OFFLINE, Usable, choose_model, usable
 from gshtui.settings.known_providers import label_of
 from gshtui.system.network.downloads import DownloadError, download
-from gshtui.text import markdown_table
+from gshtui.text import markdown_table, units
 from gshtui.text.sanitise import one_line, plain
 from gshtui.text.similar_names import known_names
-from gshtui.text.units import counted
 
 LIST = "list"
 UPDATE = "update"
@@ -380,7 +379,9 @@ def _read(path: Path) -> bytes:
 def _render_update(_invocation: Invocation, done: FactsUpdate) -> Outcome:
     if not done.models:
         return Outcome(data={"models": 0}, text="Windows and prices are again those that gsh-tui comes with.")
-    lines = [f"Windows and prices of {counted(done.models, 'model')} of {counted(done.servers, 'provider')}."]
+    lines = [
+        f"Windows and prices of {units.counted(done.models, 'model')} of {units.counted(done.servers, 'provider')}."
+    ]
     if done.new:
         rest = f" and {len(done.new) - _SHOWN:,} more" if len(done.new) > _SHOWN else ""
         lines.append(f"New: {', '.join(done.new[:_SHOWN])}{rest}.")
@@ -421,7 +422,7 @@ def _price(model: Model) -> str:
     return (
         "free"
         if not model.price_input and not model.price_output
-        else f"${model.price_input:g} / ${model.price_output:g}"
+        else f"{units.money(model.price_input)} / {units.money(model.price_output)}"
     )
 
 
@@ -524,7 +525,7 @@ def _render_list(_invocation: Invocation, found: ModelList) -> Outcome:
     for model in found.models:
         window = f"{model.window:,}" if model.window else ""
         known = model.price_input is not None and model.price_output is not None
-        price = f"{model.price_input:g} / {model.price_output:g}" if known else ""
+        price = f"{model.price_input:.2f} / {model.price_output:.2f}" if known else ""
         state = "in use" if model.in_use else "no key" if model.usable is False else ""
         also = f" ({', '.join(model.aliases)})" if model.aliases else ""
         lines.append((f"{model.model}{also}", model.provider, window, price, state))

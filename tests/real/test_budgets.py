@@ -19,6 +19,7 @@ from gshtui.bus.messages import Usage
 from gshtui.bus.usage_data import UsageRow
 from gshtui.fleet.native.permissions import SpendingBudget, spending_limit
 from gshtui.guard.approval.gate import Gate
+from gshtui.guard.approval.question_text import question_lines, question_title
 from gshtui.settings.settings_tables import Budgets as Table
 from gshtui.store.record.store import Store
 from tests.kit.record import open_record
@@ -86,7 +87,10 @@ async def test_it_warns_once_then_pauses_and_asks(harness: BudgetHarness) -> Non
     await harness.spend(250)
     why = await budgets.stop(harness.session)
     assert why.startswith("The budget is used up: 1.1k tokens of the 1.0k tokens for this conversation.")
-    assert "continue beyond its budget" in harness.asked[0].subject and harness.asked[0].pattern == ""
+    asked = harness.asked[0]
+    panel = "\n".join([question_title(asked), *(line.text for line in question_lines(asked))])
+    assert panel.count("beyond its budget") == 1 and asked.pattern == ""
+    assert "Allow adds 1.0k tokens" in panel and "Deny ends the turn" in panel, "as the choices are called"
     assert not harness.asked[0].repeatable, "there is nothing to remember, so it is not offered"
     assert harness.reached[-1].level == "reached"
 
@@ -155,8 +159,8 @@ async def test_an_agents_own_budget_pauses_it_and_a_yes_raises_it(harness: Budge
     budget.spent = 1.2
     assert "Its budget of $0.50 is spent" in await stop(mind)
     assert harness.asked[-1].agent == "0001"
-    assert harness.asked[-1].subject == "continue beyond its budget: $1.20 of its $0.50 are used"
-    assert "Yes allows $0.50 more" in harness.asked[-1].detail
+    assert harness.asked[-1].subject == "$1.20 of its $0.50 are used"
+    assert "Allow adds $0.50" in harness.asked[-1].detail
     harness.answer = "once"
     assert await stop(mind) == "" == await stop(mind)
     assert (budget.allowed, len(harness.asked)) == (1.5, 2)

@@ -18,6 +18,7 @@ from gshtui.providers.adapters.openai_responses import OpenAIResponses
 from gshtui.providers.catalog import Catalog, Model
 from gshtui.providers.model_command import (
     ChangeModel,
+    ListedModel,
     ListModels,
     ModelChange,
     ModelInUse,
@@ -31,6 +32,7 @@ from gshtui.providers.wire.sdk_connection import Endpoint
 from gshtui.settings.known_providers import KNOWN_PROVIDERS, KnownProvider
 from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import AgentSettings, ProviderSettings
+from gshtui.ui.conversation.pickers import model_choice
 from tests.kit.loopback.apis import loopback
 
 NOWHERE = {"OLLAMA_HOST": "127.0.0.1:1"}
@@ -301,6 +303,9 @@ async def test_the_model_command_shows_lists_and_switches(tmp_path: Path) -> Non
     assert rows["claude-sonnet-5-5"]["in_use"] and rows["claude-sonnet-5-5"]["usable"]
     assert rows["gpt-6.1-sol"]["usable"] is False and "no key" in listed.text
     assert "claude-sonnet-4" not in rows
+    assert "0.10 / 0.50" in listed.text and "$2.00 / $10.00" in shown.text, "one format"
+    cheap = ListedModel("a", "m", "M", price_input=0.1, price_output=0.5)
+    assert "$0.10 / $0.50" in model_choice(cheap).columns
     about = {name: row["about"] for name, row in rows.items()}
     assert about["claude-sonnet-5-5"] == "Anthropic's default. Reads text, images and PDFs."
     assert about["claude-opus-5-5"] == "Costs 2× Claude Sonnet 5.5. Reads text, images and PDFs."

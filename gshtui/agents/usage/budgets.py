@@ -169,17 +169,17 @@ async def ask_for_more(
 
     Args:
         used: how much is used, as a clause.
-        more: how much a yes allows.
+        more: how much the answer “allow” adds.
         about: which budget it is.
     """
     verdict = await gate.review(
         Call(agent, session, new_id(), TOOL, about or {}),
         Assessment(
             Effect.EXECUTE,
-            f"continue beyond its budget: {used}",
+            used,
             inside=False,
             only_person=True,
-            detail=f"Yes allows {more} more, then asks again. No ends the turn here; everything so far is kept.",
+            detail=f"Allow adds {more}, then it asks again. Deny ends the turn here; everything so far is kept.",
         ),
     )
     return verdict.allowed

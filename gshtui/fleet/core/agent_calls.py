@@ -176,7 +176,7 @@ class ExplainedStatus(msgspec.Struct, frozen=True):
 
 
 class ListAgents(Parameters, Returns[AgentList]):
-    """List this folder's agents with their status, its source and its age."""
+    """List this folder's agents: their states, since when, and what they are doing."""
 
     COMMAND: ClassVar[str] = "agent"
     WORD: ClassVar[str] = "ls"

@@ -20,7 +20,7 @@ from gshtui.fleet.lifecycle.agent_buses import AgentBuses
 from gshtui.fleet.native.direct_line import direct_line, elsewhere
 from gshtui.guard.approval.answer_keys import numbered_choices, offers
 from gshtui.guard.approval.open_approvals import OpenApprovals
-from gshtui.guard.approval.question_text import question_lines
+from gshtui.guard.approval.question_text import asked_words, question_lines
 from gshtui.programs.hooks import hook_answers
 from gshtui.programs.pane.pane_view import SessionError
 from gshtui.programs.profiles.program_modes import approved
@@ -216,6 +216,11 @@ def _shown(request: ApprovalRequested) -> OpenQuestion:
     asked = msgspec.structs.replace(request, rule="", beside="")
     lines = [line.text for line in question_lines(asked) if line.kind != "subject"]
     choices = tuple(QuestionChoice(offer.key, offer.words[0]) for offer in offers(request) if offer.key in _CHOICES)
-    subject = f"{request.tool} {request.subject}".strip()
     about = "\n".join(lines).strip("\n")
-    return OpenQuestion(request.approval, subject, about, choices, beside=plain(request.beside).strip())
+    return OpenQuestion(
+        request.approval,
+        asked_words(request.tool, request.subject),
+        about,
+        choices,
+        beside=plain(request.beside).strip(),
+    )

@@ -116,6 +116,8 @@ def _wish(request: ApprovalRequested, name: str) -> tuple[str, str, str]:
 
 def asked_words(tool: str, subject: str) -> str:
     """What a question is about, where one line tells of it; not sanitised."""
+    if tool == BUDGET:
+        return f"continue beyond its budget: {subject}"
     return subject if tool in _SENTENCES else f"{tool} {subject}".strip()
 
 
@@ -126,8 +128,7 @@ def waiting_words(request: ApprovalRequested, name: str = "") -> str:
     if request.tool in _SENTENCES:
         return f"{name} asks: {request.subject}" if name else request.subject
     _, wants, what = _wish(request, "")
-    subject = request.subject.removeprefix(f"continue {what}: ")  # of a budget, it says the wish, too
-    return f"{name} {_wanted(request, wants, what, subject)}".lstrip()
+    return f"{name} {_wanted(request, wants, what, request.subject)}".lstrip()
 
 
 def program_request(row: AgentRow, question: OpenQuestion) -> ApprovalRequested:

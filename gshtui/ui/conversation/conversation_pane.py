@@ -245,7 +245,7 @@ class ConversationPane(Vertical):
         if self._coming:
             self.transcript.show_empty(loading)
         elif self._hint == _OFFLINE:
-            self.transcript.show_empty(f"{_OFFLINE}\n{self._step or _WITHOUT}", _PROGRAM)
+            self.transcript.show_empty(_OFFLINE if self._step else f"{_OFFLINE}\n{_WITHOUT}", _PROGRAM)
         elif self._hint == _EMPTY:
             self.transcript.show_empty(self._step or _EMPTY, _PROGRAM)
         else:

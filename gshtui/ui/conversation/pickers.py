@@ -69,7 +69,9 @@ def model_choice(model: ListedModel, among: Sequence[ListedModel] = ()) -> Picke
     }
     parts = [
         model.provider,
-        f"${price_in:g} / ${price_out:g}" if price_in is not None and price_out is not None else "",
+        f"{figures.money(price_in)} / {figures.money(price_out)}"
+        if price_in is not None and price_out is not None
+        else "",
         "" if model.effort is None else model.effort or ("default" if model.in_use else "low–high"),
         next((note for note, fits in notes.items() if fits), ""),
         figures.tokens(model.window) if model.window else "",
