@@ -71,6 +71,28 @@ def test_what_is_open_needs_a_person(what: str) -> None:
         assert reading.status != "idle", (name, columns)
 
 
+LOGO = (" ▐▛███▜▌   Claude Code v2.1.332", "─" * 60, "▔" * 60, "  ⣿⣷⣶ Hello")
+
+
+@pytest.mark.parametrize(
+    ("rows", "title"),
+    [
+        ((*LOGO, "  Pick a look", "", " ❯ Dark", "   Light"), "Pick a look"),
+        ((*LOGO, "", " Press enter to continue"), "Press enter to continue"),
+        (("▔" * 60, "  ⣿⣷⣶", "  ╭────╮", " ❯ Dark", "   Light"), ""),
+        (OPEN["a provider"], "Connect a Provider"),
+        (("Name     Used", "", *OPEN["accounts"]), "Which account?"),
+        (("╭────╮", "│ ▄▄ │", "╰────╯", "", " Press enter to continue"), ""),
+    ],
+)
+def test_signs_are_no_words_of_what_is_open(rows: Sequence[str], title: str) -> None:
+    reading = read_screen(LOADED.get("claude"), rows, "", (0, 23), 80)
+    assert reading.doing == "something is open that cannot be read here" + (title and f": {title}")
+    assert reading.read is not None and reading.read.question.subject == reading.doing
+    detail = reading.read.question.detail
+    assert not set("▔⣿▐─╭▄") & set(detail) and title in detail
+
+
 @pytest.mark.parametrize("name", [each for each in PROGRAMS if each != "no-such-program"])
 @pytest.mark.parametrize("asks", ["Log in now? [(y)es, (n)o] ", "Overwrite it? (y/N) ", "Go on? [Y/n]: "])
 def test_a_yes_or_no_at_the_cursor_is_open(name: str, asks: str) -> None:

@@ -89,21 +89,31 @@ def read_question(
         return replace(found, rows=tuple(replace(row, beside=True) for row in found.rows)) if beside else found
     subject = one_line(doing, _BEHIND) or ("a dialog is open" if dialog else "it waits for an answer")
     begins = _begin(rules, text)
-    below = [line for line in inner[begins:] if line] if begins else []
-    detail = "" if dialog else plain("\n".join(below[-_SHOWN:]) if below else asked)
+    below = [line for line in inner[begins:] if has_words(line)] if begins else []
+    shown = below[-_SHOWN:] or [line for line in asked.split("\n") if has_words(line)]
+    detail = "" if dialog else plain("\n".join(shown))
     return ReadQuestion(OpenQuestion(_id(subject, detail, ()), subject, detail))
 
 
 def _begin(rules: QuestionRules, text: Sequence[str]) -> int:
     """The row below the lowest line that questions stand below; 0: there is none."""
-    above = compile_linear(rules.above) if rules.above else None
-    return next((row + 1 for row in range(len(text) - 1, -1, -1) if above and above.search(text[row])), 0)
+    for pattern in filter(None, (rules.outer, rules.above)):
+        edge = compile_linear(pattern)
+        if row := next((row + 1 for row in range(len(text) - 1, -1, -1) if edge.search(text[row])), 0):
+            return row
+    return 0
 
 
 _SHOWN = 16
 """Most lines that are shown of what cannot be read exactly."""
+_FRAMES = " │┃║╭╮╰╯"
 _TITLE = 80
 """Characters of a dialog's title that are kept."""
+_FIRST = re.compile(r"\W*1[.)] \S")
+_COLUMNS = "   "
+"""Between those of a heading, which is no title."""
+_ART = re.compile(r"\W*[\u2580-\u259f\u2800-\u28ff]")
+"""How a line of a picture begins, which may have words behind it."""
 _TITLED = r"[╭┌]─+ (\S.*?) ─{3,}"
 """A box with its title in its top."""
 
@@ -117,14 +127,23 @@ def title_of(rules: QuestionRules, text: Sequence[str]) -> str:
     box = next((found for line in reversed(text[start:]) if (found := titled.search(line)) is not None), None)
     if box is not None:
         return one_line(box.group(1) or "", _TITLE)
-    choice = compile_linear(rules.choice) if rules.choice else None
-    if not start and choice is not None:  # the lines together that stand above the first of the choices
-        numbers = [(row, found.group(1)) for row, line in enumerate(text) if (found := choice.search(line)) is not None]
-        first = next((row for row, number in reversed(numbers) if number == "1"), 0)
-        end = next((row for row in range(first - 1, -1, -1) if text[row].strip()), 0)
-        start = next((row + 1 for row in range(end, -1, -1) if not text[row].strip()), 0) if first else 0
-    lines = (_unframed(rules, line).strip().lstrip(">❯›●#* ") for line in (text[start:] if start else ()))
-    return one_line(next((line for line in lines if line), "").split("  ")[0], _TITLE)
+    inner = [bare if has_words(bare := line.strip(_FRAMES)) else "" for line in text]
+    numbers = [row for row, line in enumerate(text) if _FIRST.match(line)]
+    listed = marked_list([line.replace("│", " ").replace("┃", " ") for line in text])
+    first = numbers[-1] if numbers else listed[0][0] if listed is not None else 0
+    if not start:  # the lines together that stand above the first of the choices
+        end = next((row for row in range(first - 1, -1, -1) if inner[row] and _COLUMNS not in inner[row]), -1)
+        start = next((row + 1 for row in range(end, -1, -1) if not inner[row]), 0)
+        inner = inner[: end + 1]
+    elif first >= start:
+        inner = inner[:first]
+    lines = (line.lstrip(">❯›●#* ") for line in inner[start:])
+    return one_line(next(filter(None, lines), "").split("  ")[0], _TITLE)
+
+
+def has_words(line: str) -> bool:
+    """Whether a line has anything to read: rules, boxes and pictures made of signs do not."""
+    return any(sign.isalnum() for sign in line) and not _ART.match(line)
 
 
 def _unframed(rules: QuestionRules, line: str) -> str:

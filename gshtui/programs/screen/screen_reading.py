@@ -194,7 +194,8 @@ def _by_rules(
         return _unless_contradicted(found, profile, text, place)
     title = title_of(profile.question, text)
     doing, asked = f"{_UNREADABLE}: {title}".removesuffix(": "), asked_of(text)
-    read = _question_of(profile, text, lines, asked, doing, cursor, width)
+    about = asked[asked.rfind("\n", 0, asked.find(title) + 1) + 1 :] if title else ""
+    read = _question_of(profile, text, lines, about, doing, cursor, width)
     if read.question.choices:
         return ScreenReading("waiting", one_line(read.question.subject, 120), draft, asked=asked, read=read)
     return msgspec.structs.replace(found, doing=doing, asked=asked, read=read, contradicts="waiting", row=title)
