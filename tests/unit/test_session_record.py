@@ -61,6 +61,7 @@ async def test_a_status_is_evidence_of_the_rank_of_a_record(
     found = await evidence(tmp_path, os.getpid())
     assert found is not None
     assert (found.rank, found.status, found.doing, found.at) == (Rank.RECORD, status, doing, AT / 1000)
+    assert found.vague is (doing == "asks for permission")
 
 
 @pytest.mark.parametrize("fields", [{"procStart": "1"}, {"pid": 1}, {"status": "a new word"}, {"status": 7}])
@@ -212,7 +213,7 @@ async def test_where_there_is_no_record_the_program_is_asked(tmp_path: Path, mon
     await changed.wait()
     found = asked.evidence
     assert found is not None and (found.rank, found.source, found.status) == (Rank.RECORD, "listing", "waiting")
-    assert (found.doing, asked.conversation) == ("asks a question", "x")
+    assert (found.doing, found.vague, asked.conversation) == ("asks a question", True, "x")
     assert "agents --json: waiting" in found.why
     (tmp_path / "printed").write_text("no list", "utf-8")
     for _ in range(6):

@@ -374,6 +374,19 @@ def test_an_answer_that_has_left_the_screen_is_longer_on_its_way_than_one_that_h
     assert statuses.decide(CLAUDE, (asks,), late, NOW).status == "waiting", "it was no answer to that"
 
 
+def test_words_that_do_not_say_what_it_waits_for_hide_no_question() -> None:
+    asks = "Do you want to make this edit to notes.txt?"
+    screen = replace(facts("waiting"), reading=ScreenReading("waiting", asks))
+    for told, said in (
+        (Evidence(Rank.RECORD, "record", "waiting", NOW - 5, doing="asks for permission", vague=True), asks),
+        (Evidence(Rank.RECORD, "record", "waiting", NOW - 5, doing="a new word"), "a new word"),
+        (*hook_evidence(hook("waiting", 5, "ExitPlanMode")), asks),
+        (*hook_evidence(hook("waiting", 5, "Bash make test")), "Bash make test"),
+    ):
+        assert statuses.decide(CLAUDE, (told,), screen, NOW).doing == said
+        assert statuses.decide(CLAUDE, (told,), facts(""), NOW).doing == told.doing
+
+
 def test_a_title_that_tells_of_whole_turns_tells_of_their_end() -> None:
     qwen = LOADED.get("qwen")
     works = replace(facts("idle", since=0, moved=0, title="◐ Qwen"), prompted=NOW - 5, busied=NOW, titled=NOW - 4)

@@ -63,7 +63,9 @@ class ListedSession(LiveSource):
         why = f"{' '.join(self._argv)}: {self._status}" + (f", {self._waits}" if self._waits else "")
         status = STATUSES[self._status]
         doing = WAITS.get(self._waits, self._waits) if status == "waiting" else ""
-        return Evidence(Rank.RECORD, "listing", status, self._since, self._confirmed, doing, why=why)
+        return Evidence(
+            Rank.RECORD, "listing", status, self._since, self._confirmed, doing, self._waits in WAITS, why=why
+        )
 
     @property
     def conversation(self) -> str:

@@ -85,7 +85,9 @@ class SessionRecord(LiveSource):
         why = f"{self._path}: {found.status}" + (f", {found.waits_for}" if found.waits_for else "")
         status = STATUSES[found.status]
         doing = waits if status == "waiting" else "a command runs in the background" if found.status == "shell" else ""
-        return Evidence(Rank.RECORD, "record", status, found.at, self._confirmed, doing, why=why)
+        return Evidence(
+            Rank.RECORD, "record", status, found.at, self._confirmed, doing, found.waits_for in WAITS, why=why
+        )
 
     @property
     def conversation(self) -> str:

@@ -53,6 +53,8 @@ class Evidence(msgspec.Struct, frozen=True):
     confirmed: float = 0.0
     """When it was last seen to say so; seconds since 1970."""
     doing: str = ""
+    vague: bool = False
+    """Those words do not say what it waits for: what the screen says of that comes before them."""
     sure: bool = True
     question: OpenQuestion | None = None
     """What it asks, if the source knows that."""

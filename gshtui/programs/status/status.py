@@ -157,7 +157,11 @@ def hook_evidence(hook: HookEvent | None) -> tuple[Evidence, ...]:
     """What the newest event with a status says."""
     if hook is None or not hook.status:
         return ()
-    return (Evidence(Rank.HOOK, "hook", hook.status, hook.at, hook.at, hook.doing, why=hook.event),)
+    return (
+        Evidence(
+            Rank.HOOK, "hook", hook.status, hook.at, hook.at, hook.doing, vague=" " not in hook.doing, why=hook.event
+        ),
+    )
 
 
 def decide(profile: Profile, evidences: Sequence[Evidence], facts: StatusFacts, now: float) -> KnownStatus:
@@ -204,7 +208,9 @@ def _as_evidence(known: KnownStatus, rank: Rank, facts: StatusFacts, now: float)
         why = facts.title
     elif rank is Rank.MOVEMENT:
         why = f"its screen last changed {max(0, round(now - facts.moved))} s ago"
-    return Evidence(rank, known.source, known.status, known.at, now, known.doing, known.sure, known.question, why)
+    return Evidence(
+        rank, known.source, known.status, known.at, now, known.doing, False, known.sure, known.question, why
+    )
 
 
 def _ended(facts: StatusFacts) -> KnownStatus | None:
@@ -353,7 +359,8 @@ def _against_question(profile: Profile, told: Evidence, seen: KnownStatus | None
     """A source says that it waits."""
     if seen is not None and seen.status == "waiting":
         another = told.rank <= Rank.HOOK and seen.at > told.at + profile.timing.veto
-        return seen if another else _said(told, doing=seen.doing)
+        words = seen.doing or told.doing if told.vague else told.doing or seen.doing
+        return seen if another else _said(msgspec.structs.replace(told, doing=words))
     if told.rank > Rank.HOOK or seen is None or seen.status == "starting":
         return _said(told)
     lasted = now - max(seen.at, told.at)
