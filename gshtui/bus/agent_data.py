@@ -299,8 +299,10 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     def said(self) -> str:
         """The line of its report that says most: what was wrong where it failed, else the first one."""
         from gshtui.text.last_lines import first_line, last_lines  # not before the first letter
+        from gshtui.text.marked_words import unmarked_line
 
-        return last_lines(self.report, 1) if self.status in ("failed", "lost") else first_line(self.report)
+        failed = self.status in ("failed", "lost")
+        return last_lines(self.report, 1) if failed else unmarked_line(first_line(self.report))
 
     @property
     def screen_is_guessed(self) -> bool:

@@ -10,10 +10,17 @@ from collections.abc import Iterator
 
 _MARKED = re.compile(r"\*\*([^*\n]+)\*\*|`([^`\n]+)`")
 
+_OPENING = re.compile(r"^\s*(?:(?:#{1,6}|>|[-*]) +)+")
+
 
 def unmarked(text: str) -> str:
     """The words without their marks."""
     return _MARKED.sub(lambda found: found[1] or found[2], text)
+
+
+def unmarked_line(line: str) -> str:
+    """A line of an answer without its marks, also of a heading, a quote or an item."""
+    return unmarked(_OPENING.sub("", line))
 
 
 def marked_parts(text: str) -> Iterator[tuple[str, bool]]:

@@ -11,12 +11,20 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
+from msgspec.structs import replace
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.bus.agent_reducer import local_row
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.bus.events.fleet_events import AgentEnded, AgentKilled, AgentRestored, AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.letter import Letter
+from gshtui.commands.declaration import Caller, CommandError, Invocation
+from gshtui.commands.execution import call
+from gshtui.commands.registry import Registry
+from gshtui.fleet.commands.agent_commands import commands
+from gshtui.fleet.core.agent_calls import AnswerAgent
+from gshtui.fleet.core.agent_states import AgentState
 from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle import killer
 from gshtui.guard.people import new_person, people_file, write_people
@@ -70,6 +78,20 @@ async def test_a_program_is_started_spoken_to_and_ends_with_its_report(harness: 
             await fleet.find("1")
         assert await harness.server.panes() == []
     assert [type(event) for event in harness.events].count(AgentSpawned) == 1
+
+
+async def test_an_agent_of_a_window_is_answered_there(harness: FleetHarness, tmp_path: Path) -> None:
+    async def windows(_cwd: str | None) -> list[AgentState]:
+        return [AgentState(replace(local_row("main", 0.0), session=one, cwd=f"/{one}")) for one in ("1aaa", "1bbb")]
+
+    async with harness.start_hub() as fleet:
+        known = Registry(commands(fleet, windows=windows))
+        around = Invocation(Caller(), cwd=tmp_path, project=tmp_path)
+        for wanted, where in (("main", "/1aaa, /1bbb"), ("1bbb", "/1bbb")):
+            with pytest.raises(CommandError, match=f"^{wanted} lives in a window of {where},"):
+                await call(known, AnswerAgent(agent=wanted), around)
+        with pytest.raises(CommandError, match="no agent"):
+            await call(known, AnswerAgent(agent="nobody"), around)
 
 
 async def test_a_prompt_is_typed_once_the_program_is_ready(harness: FleetHarness) -> None:

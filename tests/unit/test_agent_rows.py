@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from msgspec.structs import replace
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.bus.agent_reducer import local_row
 from gshtui.bus.bus import Bus
 from gshtui.fleet.core import agent_tables
 from gshtui.fleet.core.agent_states import AgentState
@@ -128,15 +130,22 @@ def test_a_list_of_agents_says_who_and_how_and_keeps_the_evidence_for_the_detail
             socket="ssh://box/gsh",
             status_at=0,
         ),
-        agent_row(id="0003", name="docs", status="idle", status_source="process", unread=2, status_at=0),
+        agent_row(id="0003", name="docs", status="idle", report="# **Two** `Findings`", unread=2, status_at=0),
     ]
     table = bare_columns(agent_tables.agents_table([AgentState(row) for row in rows])).splitlines()
     assert [" ".join(line.split()) for line in table] == [
         "name state since task or last line",
         "fix (0001) working now make test",
         "fix (0002) on box failed · exit 3 now No network.",
-        "docs idle · 2 new now",
+        "docs idle · 2 new now Two Findings",
     ]
+
+
+def test_each_windows_agent_has_the_id_of_its_conversation() -> None:
+    windows = [replace(local_row("main", 0.0), session=session) for session in ("1aaa", "1bbb")]
+    table = agent_tables.agents_table([AgentState(row) for row in windows])
+    assert "main (1aaa)" in table and "main (1bbb)" in table
+    assert "main (1" not in agent_tables.agents_table([AgentState(windows[0])])
 
 
 @pytest.mark.parametrize(("kind", "cost"), [("native", "$0.02"), ("cli", "$1.50")])

@@ -165,7 +165,7 @@ class _Agents:
                 where=_on("agents.report", calls.ShowAgent, _any),
             ),
             _action(calls.ExplainAgent, self._explain, explained_status, access=shared, effect=read),
-            _action(calls.AttachAgent, self._attach, agent_outcomes.attachment, shows=_terminal),
+            _action(calls.AttachAgent, self._not_in_windows(self._attach), agent_outcomes.attachment, shows=_terminal),
             _action(
                 calls.SendToAgent,
                 messages.send,
@@ -173,12 +173,12 @@ class _Agents:
                 access=shared,
                 streams=messages.streams,
             ),
-            _action(calls.AnswerAgent, messages.answer, agent_outcomes.answered_question),
-            _action(calls.SetAgentOption, self._option, agent_outcomes.agent_options),
+            _action(calls.AnswerAgent, self._not_in_windows(messages.answer), agent_outcomes.answered_question),
+            _action(calls.SetAgentOption, self._not_in_windows(self._option), agent_outcomes.agent_options),
             _action(calls.WaitForAgent, self._wait, agent_outcomes.awaited_status, access=shared, effect=read),
             _action(
                 calls.InterruptAgent,
-                self._interrupt,
+                self._not_in_windows(self._interrupt),
                 about_agent("was asked to stop.", short=True),
                 access=shared,
                 effect=Effect.WRITE,
@@ -289,8 +289,10 @@ class _Agents:
         try:
             row = await self._fleet.find(parameters.agent)
         except FleetError:
-            if (agent := await self._find_in_windows(parameters.agent)) is None:
+            found = await self._find_in_windows(parameters.agent)
+            if len(found) != 1:
                 raise
+            (agent,) = found
             return calls.AgentReport(agent, agent.row.report, is_answer=parameters.answer)
         if parameters.answer:
             answer, source = await self._fleet.last_answer(row.id)
@@ -303,14 +305,32 @@ class _Agents:
     async def _explain(self, _invocation: Invocation, parameters: calls.ExplainAgent) -> calls.ExplainedStatus:
         return await self._fleet.explain(parameters.agent)
 
-    async def _find_in_windows(self, wanted: str) -> AgentState | None:
-        """The one agent of a window with this name, or whose conversation's id begins like this."""
-        found = [
+    async def _find_in_windows(self, wanted: str) -> list[AgentState]:
+        """The agents of windows with this name, or whose conversation's id begins like this."""
+        return [
             agent
             for agent in await self._in_windows(None)
             if wanted and (agent.row.name == wanted or agent.row.session.startswith(wanted))
         ]
-        return found[0] if len(found) == 1 else None
+
+    def _not_in_windows(self, run: Callable[[Invocation, A], Awaitable[R]]) -> Callable[[Invocation, A], Awaitable[R]]:
+        """The handler, which says of an agent that lives in a window where that is."""
+
+        async def ran(invocation: Invocation, parameters: A) -> R:
+            try:
+                return await run(invocation, parameters)
+            except FleetError as error:
+                wanted = str(getattr(parameters, "agent", ""))
+                found = await self._find_in_windows(wanted) if error.kind == "unknown" else []
+                if not found:
+                    raise
+                folders = ", ".join(sorted({visible(agent.row.cwd) for agent in found}))
+                raise CommandError(
+                    f"{one_line(wanted, 60)} lives in a window of {folders}, and is used there.",
+                    hint=f"`agent show {found[0].row.session}` prints what it said last.",
+                ) from error
+
+        return ran
 
     async def _attach(self, _invocation: Invocation, parameters: calls.AttachAgent) -> calls.Attachment:
         row = await self._fleet.find(parameters.agent)

@@ -137,7 +137,7 @@ def agents_table(agents: Sequence[AgentState]) -> str:
     names = [one_line(state.row.name, 80) for state in agents]
     rows = (
         (
-            (name if names.count(name) == 1 else f"{name} ({state.row.id})")
+            (name if names.count(name) == 1 else f"{name} ({state.row.session if state.is_local else state.row.id})")
             + (f" on {state.row.machine}" if state.row.machine else ""),
             state_words(state.row),
             units.age(status_age(state.row)),
