@@ -176,12 +176,21 @@ def test_a_name_is_whole_before_anything_else_is_said(width: int) -> None:
             if length <= room:
                 assert name in line, (length, line)
             else:
-                assert "1 min" not in line and f"{'n' * (room - 1)}…" in line, (length, line)
+                assert "1 min" not in line and "n…n" in line and line.count("n") == room - 1, (length, line)
             said, age = {"idle": "idle", "failed": "failed", "tool": "working"}[one.status], "1 min" in line
             if age or "writing" in line:
                 assert said in line, "how it is goes last"
             if "writing" in line:
                 assert age, "the task goes first"
+
+
+@pytest.mark.parametrize("width", [18, 20, 28, 34])
+def test_names_that_begin_alike_are_told_apart_by_their_ends(width: int) -> None:
+    rows = [row(f"{n:04}", f"worker-with-a-rather-long-name-{n}", status="tool") for n in range(1, 5)]
+    lines, owners = draw_agents(list_agents(after(*changed(*rows))), width, NOW)
+    shown = [lines[owners.index(one.id)].plain for one in rows]
+    assert [line.split()[1][-2:] for line in shown] == ["-1", "-2", "-3", "-4"]
+    assert all(line.startswith("● worker-") for line in shown)
 
 
 @pytest.mark.parametrize("width", range(18, 40))

@@ -47,7 +47,8 @@ def test_what_was_opened_in_a_narrow_terminal_hides_nothing_in_a_wide_one() -> N
 
 def test_a_large_terminal_is_used() -> None:
     found = arrange(PaneLayout(), 200, 50)
-    assert found.left == 30 and found.right == 52
+    assert (found.left, found.right) == (46, 52) and 200 - found.left - found.right - 2 == 100
+    assert arrange(PaneLayout(left=30), 200, 50).left == 30, "as wide as the person made it"
 
 
 def test_a_tiny_terminal_has_only_the_conversation_and_the_input() -> None:

@@ -19,6 +19,7 @@ from gshtui.guard.approval.question_text import only_line
 from gshtui.ui.agents.agents_state import AgentsState, AgentView
 from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.drawing.themes import STATUS_SIGNS
+from gshtui.ui.kit.widgets.fitted_text import fit_middle
 from gshtui.ui.kit.widgets.list_rows import TableColumn, aligned, column, heading_line, room_left, table_width
 
 ENDED_SHOWN = 4
@@ -290,8 +291,7 @@ def _head(agent: AgentView, width: int, age: str, chosen: bool, said: Content, t
     """
     sign, colour = _sign(agent)
     tail = Content.styled(age, _MUTED)
-    name = Content.styled(_clean(agent.row.name), "bold underline" if chosen else "bold")
-    name = name.truncate(max(1, width - 2), ellipsis=True)
+    name = Content.styled(fit_middle(_clean(agent.row.name), max(1, width - 2)), f"bold{' underline' * chosen}")
     whole = width - 3 - name.cell_length
     room = whole - tail.cell_length - 1
     state = said.plain.partition(" · ")[0]

@@ -17,6 +17,8 @@ MIN_SIDE = 18
 MIN_CENTRE = 56
 STAGE = 70
 """Columns that the conversation has before the right side is wider than its least."""
+_TEXT, _WIDE_LIST = 100, 46
+"""Columns that the conversation's text has before the list of agents is wider, and those of the list then, at most."""
 MIN_ROWS = 5
 WIDE = 150
 """Columns of the terminal from which on the right side is shown by itself; below, its panes are a strip of one row."""
@@ -129,6 +131,8 @@ def arrange(layout: PaneLayout, width: int, height: int) -> Arrangement:
     right = _column(layout.right, fitting, 28, 56) if right_panes and not layout.zoomed else 0
     if left and width - left - 1 < MIN_CENTRE + 14:
         left = 0
+    if left and not layout.left:  # names are long, and lines of text need no more room
+        left = max(left, min(_WIDE_LIST, width - (right + 1 if right else 0) - 1 - _TEXT))
     spare = width - (left + 1 if left else 0) - 1 - MIN_CENTRE
     if right and right > spare:
         right = spare if spare >= MIN_SIDE + 10 else 0

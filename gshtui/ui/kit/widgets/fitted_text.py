@@ -25,6 +25,15 @@ def fit(text: str, width: int) -> str:
     return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
+def fit_middle(text: str, width: int) -> str:
+    """The text in at most `width` cells, without some of its middle: the ends tell names apart that begin alike."""
+    text = escape_lines(text)
+    if cell_len(text) <= width:
+        return text
+    end = fit_left(text, (width + 2) // 3)[0] if width > 3 else "…"
+    return set_cell_size(text, max(0, width - cell_len(end))).rstrip() + end
+
+
 def fit_left(text: str, width: int) -> tuple[str, int]:
     """The end of the text in at most `width` cells, and how many characters are missing at its start (less the `…`)."""
     text = escape_lines(text)
