@@ -98,7 +98,10 @@ def test_rows_are_listed_by_group_with_a_label_each_and_the_most_used_first(home
     assert label["keybindings.app.help"] == "Show help"
 
 
-async def test_defaults_are_named_and_the_raw_name_is_in_grey(home: Home, tmp_path: Path) -> None:
+async def test_defaults_are_named_and_the_raw_name_is_in_grey(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     user_file(home, WRITTEN)
     app = window(tmp_path)
     async with at_rest(app, (200, 50)) as pilot:
@@ -106,7 +109,7 @@ async def test_defaults_are_named_and_the_raw_name_is_in_grey(home: Home, tmp_pa
         await settled(pilot)
         first = [str(screen(app).choices.get_option_at_index(at).prompt) for at in range(12)]
         assert first[0] == MOST_USED and first[11] == "Model providers"
-        assert first[1].split()[:3] == ["Model", "Anthropic", "default"] and screen(app).chosen == MODEL
+        assert first[1].split()[:5] == ["Model", "Claude", "Sonnet", "5.5", "default"] and screen(app).chosen == MODEL
         assert " default " in first[2] and first[2].rstrip().endswith("agent.mode")
         await pilot.resize_terminal(120, 35)
         await settled(pilot)

@@ -40,6 +40,8 @@ class SettingRow(msgspec.Struct, frozen=True):
     """What overrides the user's file, if something does."""
     provider: str = ""
     """The provider that it is about."""
+    used: str = ""
+    """The model that a new conversation gets."""
 
     @property
     def group(self) -> str:
@@ -63,8 +65,8 @@ class SettingRow(msgspec.Struct, frozen=True):
             return "on" if self.value == "true" else "off"
         if self.kind == "list":
             return ", ".join(map(str, cast("list[object]", json.loads(self.value))))
-        if self.kind == "model" and not self.value:
-            return known_providers.label_of(self.provider)
+        if self.kind == "model":
+            return self.used or self.value or known_providers.label_of(self.provider)
         return self.value.removesuffix(".0")
 
     @property
@@ -73,10 +75,10 @@ class SettingRow(msgspec.Struct, frozen=True):
         return f"{self.label} {self.group} {self.id} {self.value} {self.words} {self.source} {self.help}".lower()
 
 
-def setting_rows(loaded: Loaded) -> list[SettingRow]:
+def setting_rows(loaded: Loaded, used: str = "") -> list[SettingRow]:
     """Every setting, in the order of the configuration's tables; the keys of the window last.
 
-    The model of the provider that is preferred is simply the model.
+    The model of the provider that is preferred is simply the model. `used`: what a new conversation gets.
     """
     model = f"providers.{loaded.settings.agent.default_provider}.default_model"
     rows = [
@@ -84,7 +86,7 @@ def setting_rows(loaded: Loaded) -> list[SettingRow]:
         for path, value in flat(loaded.settings)
         if not (path[0] == "keybindings" and path[1] in KEYS)
     ]
-    rows = [msgspec.structs.replace(row, kind="model") if row.id == model else row for row in rows]
+    rows = [msgspec.structs.replace(row, kind="model", used=used) if row.id == model else row for row in rows]
     return [*rows, *_key_rows(loaded.settings.keybindings, loaded.origins)]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from gshtui.commands.declaration import Returns
     from gshtui.programs.commands import ProfileList
     from gshtui.settings.loader import Loaded
+    from gshtui.settings.model import Settings
     from gshtui.ui.settings.setting_rows import SettingRow
     from gshtui.ui.settings.settings_screen import SettingsScreen
     from gshtui.ui.settings.setup_card import SetupCard
@@ -127,7 +129,7 @@ class SettingsFeature(Feature):
             self._warn(str(error))
         self._personas = dict(personas.found)
         self._profiles = {one.profile.name: one.file for one in profiles.profiles}
-        rows = await asyncio.to_thread(setting_rows, self._loaded)
+        rows = await asyncio.to_thread(setting_rows, self._loaded, await _model_of_new(self._loaded.settings))
         rows += [
             SettingRow(f"persona {one.name}", "persona", one.summary, one.source, "Edit it in your editor.")
             for one in personas.found.values()
@@ -314,7 +316,6 @@ class SettingsFeature(Feature):
         await self._edit(lambda: profile_file(name, self._profiles[name]))
 
     async def _edit(self, make: Any) -> None:
-        import os
 
         from gshtui.system.editor_command import EditorError
         from gshtui.ui.kit.terminal_handoff import edit_file
@@ -347,3 +348,16 @@ class SettingsFeature(Feature):
         except (NotReady, CommandError) as error:
             return str(error)
         return next((one for one in (*personas.problems, *profiles.problems) if str(file) in one), "")
+
+
+async def _model_of_new(settings: Settings) -> str:
+    """The label of the model that a new conversation gets; empty: what is set can't be used."""
+    from gshtui.providers.port import ProviderError
+    from gshtui.providers.selection import choose_model
+
+    try:
+        choice = await choose_model(settings, os.environ)
+    except ProviderError:
+        return ""
+    await choice.provider.close()
+    return choice.label
