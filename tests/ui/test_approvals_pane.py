@@ -48,6 +48,7 @@ class Clock:
 
 
 WARNING = "Not in the sandbox: it reaches 10.0.0.1, which no rule allows."
+LINE = "make x && make y && make z"
 
 
 class Asked(PromptHost):
@@ -780,18 +781,26 @@ async def test_one_key_allows_what_the_waiting_row_says_in_full(
         assert app.area.input.text == "half a prompt"
 
 
-@pytest.mark.parametrize(("height", "offered"), [(24, True), (12, False)])
-async def test_a_warning_goes_below_the_row_rather_than_in_place_of_its_keys(height: int, offered: bool) -> None:
+@pytest.mark.parametrize(
+    ("size", "command", "read"),
+    [((80, 24), LINE, False), ((80, 12), LINE, False), ((120, 35), LINE, False), ((200, 50), "make x", True)],
+)
+async def test_a_warning_that_has_no_room_is_a_sign_in_the_row_and_read_in_the_panel(
+    size: tuple[int, int], command: str, read: bool
+) -> None:
     app = Asked()
-    async with app.run_test(size=(80, height)) as pilot:
-        app.feed(make_question(1, subject="make x && make y && make z", warnings=(WARNING,)))
+    async with app.run_test(size=size) as pilot:
+        app.feed(make_question(1, subject=command, warnings=(WARNING,)))
         await pilot.pause()
-        note = app.query_one("#approval-note", Static)
-        assert ("alt+a allow · alt+u deny" in app.heading, bool(note.display)) == (offered, offered)
-        assert "no rule allows" not in app.heading and "make z" in app.heading
-        if offered:
-            assert "no rule allows" in str(note.content) and app.pane.size.height == 2
-            await app.press(pilot, "alt+a")
+        assert app.pane.size.height == 1 and not app.query_one("#approval-note", Static).display
+        assert "⚠" in app.heading and f"wants to run: {command}" in app.heading
+        assert ("no rule allows" in app.heading) is ("alt+a allow" in app.heading) is read
+        await app.press(pilot, "alt+a")
+        assert app.answers == ([("a1", "once", "")] if read else [])
+        if not read:
+            lines = app.pane.query_one(QuestionView)
+            assert app.focused is app.pane and "no rule allows" in "\n".join(line.text for line in lines._head)
+            await app.press(pilot, "1")
             assert app.answers == [("a1", "once", "")]
 
 

@@ -66,9 +66,7 @@ REASON_LIMIT = 2_000
 _ROOMY = 30
 """Rows of the window from which on an empty one is between question and answers."""
 _FRAMED = 16
-"""Rows of the window from which on a question has a frame, and a row that waits may have others below it."""
-_WARNED = 2
-"""Rows of warnings below a question that waits, at most."""
+"""Rows of the window from which on a question has a frame."""
 _LEAST = 20
 """Cells that a question has in the row that waits, before its number and its key."""
 _MORE = 16
@@ -343,21 +341,16 @@ class ApprovalsPane(Vertical, can_focus=True):
         behind = "".join(f" · {line.text}" for line in others) if all_said else ""
         allow = f"{key_of(self, 'approval.allow')} allow · " if self._once and all_said else ""
         deny = f"{key_of(self, 'approval.refuse')} deny · " if self._takes_reason else ""
-        asked = f"◆ {question_row(request, name)}"
-        below = wrapped_question(others, width) if all_said else []
-        fits = cell_len(f"{asked}{behind}  {allow}{deny}{key}") <= width
-        if fits or len(below) > _WARNED or self.screen.size.height < _FRAMED:
-            below = []
-        note = self.query_one("#approval-note", Static)
-        note.display = bool(below)  # the keys stay in the row
-        note.update(Content("\n".join(line.text for line in below)))
-        behind = "" if below else behind
-        words, short = (f"◆ {question_row(request, name, short=cut)}{behind}" for cut in (False, True))
+        sign = ""
+        if any(line.kind == "warning" for line in others) and (
+            not all_said or cell_len(f"◆ {question_row(request, name)}{behind}  {allow}{key}") > width
+        ):  # it is allowed where its warnings are read
+            sign, behind, allow, all_said = "⚠ ", "", "", False
+        words, short = (f"◆ {sign}{question_row(request, name, short=cut)}{behind}" for cut in (False, True))
         offers = (f"{allow}{deny}{key}", f"{allow}{key}", key)
         ends = (f" answer{of}", of)
         # What it wants to do is said rather than how to deny it, but not rather than how to allow it.
-        ranked = (offers[:1], offers[1:2], offers[2:]) if below else (offers[:2], offers[2:])
-        groups = [(one, some) for some in ranked for one in (words, short)]
+        groups = [(one, some) for some in (offers[:2], offers[2:]) for one in (words, short)]
         pairs = [(one, offer + end) for one, some in groups for offer in some for end in ends]
         pairs += [(words, key), (short, key)]
         cut = (short, next((one for one in (f"{key}{of}", key) if width - cell_len(one) >= _LEAST), ""))

@@ -316,7 +316,6 @@ class SettingsFeature(Feature):
         await self._edit(lambda: profile_file(name, self._profiles[name]))
 
     async def _edit(self, make: Any) -> None:
-
         from gshtui.system.editor_command import EditorError
         from gshtui.ui.kit.terminal_handoff import edit_file
 
