@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from gshtui.commands.declaration import CommandError, Outcome, Unconfirmed, UsageError
+from gshtui.text.markdown_table import bare_columns, spoken, without_marks
 from gshtui.text.truncation import shorten
 from gshtui.text.verbatim import bare
 
@@ -34,12 +35,24 @@ def printed(outcome: Outcome, *, as_json: bool, lines: bool = False) -> dict[str
     }
 
 
-def line_printed(outcome: Outcome, *, as_json: bool, plain: bool) -> dict[str, Any]:
-    """That of a line, which may have several parts. `plain`: as people read it; else as agents do."""
+def line_printed(outcome: Outcome, *, as_json: bool, plain: bool, aloud: bool = False) -> dict[str, Any]:
+    """That of a line, which may have several parts. `plain`: as people read it; else as agents do. `aloud`: to hear."""
     if outcome.parts and not as_json:
-        parts = [line_printed(part, as_json=False, plain=plain) for part in outcome.parts if not part.shown]
+        parts = [
+            line_printed(part, as_json=False, plain=plain, aloud=aloud) for part in outcome.parts if not part.shown
+        ]
         return ended(outcome) | {"parts": parts}
-    return printed(outcome if plain else replace(outcome, plain=""), as_json=as_json) | {"own": False}
+    if aloud and not outcome.cut:
+        outcome = replace(outcome, plain=_spoken(outcome))
+    return printed(outcome if plain or aloud else replace(outcome, plain=""), as_json=as_json) | {"own": False}
+
+
+def _spoken(outcome: Outcome) -> str:
+    """Its text for people, with tables row by row."""
+    text = spoken(outcome.text)
+    if outcome.plain == bare_columns(outcome.text):
+        return without_marks(text)
+    return outcome.plain or (text if text != outcome.text else "")
 
 
 def failed(error: CommandError) -> dict[str, Any]:

@@ -170,6 +170,8 @@ def as_typed_here(text: str) -> str:
         if first == "gsh":
             return found[0]  # a program of its own
         has_form = first in SHELL_FORMS or " ".join((first, *others[:1])) in SHELL_FORMS
+        if LINE_FACE.get() and (has_form or first in NO_TOOLS):
+            return f"/{words}"
         if has_form and "=" not in words:
             return f"`gsh-tui {words}`"
         if f"agent {first}" in SHELL_FORMS and first in NO_TOOLS and "=" not in words:

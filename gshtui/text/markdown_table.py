@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from gshtui.text import cells
 
@@ -21,13 +21,22 @@ def facts(rows: Iterable[tuple[str, str]]) -> str:
 
 def padded(text: str) -> str:
     """The text with its tables in columns of equal width, for a face that shows Markdown as it is written."""
+    return _with_tables(text, _columns)
+
+
+def spoken(text: str) -> str:
+    """The text with its tables as a line of cells for each row, for a face that is read aloud."""
+    return _with_tables(text, lambda block: ["; ".join(row).rstrip("; ") for row in _said(block)])
+
+
+def _with_tables(text: str, drawn: Callable[[list[list[str]]], list[str]]) -> str:
     lines: list[str] = []
     block: list[list[str]] = []
     for line in [*text.split("\n"), ""]:
         if line.startswith("| ") and line.endswith("|"):
             block.append([cell.strip() for cell in line[1:-1].split("|")])
             continue
-        lines += _columns(block)
+        lines += drawn(block)
         block = []
         lines.append(line)
     return "\n".join(lines[:-1])
@@ -35,13 +44,23 @@ def padded(text: str) -> str:
 
 def bare_columns(text: str) -> str:
     """The text as `padded`, without the marks of code and of bold: what a table's shell form prints."""
-    return padded(text).replace("`", "").replace("**", "")
+    return without_marks(padded(text))
 
 
-def _columns(block: list[list[str]]) -> list[str]:
+def without_marks(text: str) -> str:
+    return text.replace("`", "").replace("**", "")
+
+
+def _said(block: list[list[str]]) -> list[list[str]]:
+    """The rows of a table that say something."""
     rows = [row for row in block if not all(cell and not cell.strip("-:") for cell in row)]
     if rows and not any(rows[0]):
         del rows[0]  # the heading of a table that has none
+    return rows
+
+
+def _columns(block: list[list[str]]) -> list[str]:
+    rows = _said(block)
     many = max((len(row) for row in rows), default=0)
     widths = [max(cells.width(row[at]) if at < len(row) else 0 for row in rows) for at in range(many)]
     filled = [

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice
 from gshtui.bus.events.agent_events import TextDelta, ToolFinished, TurnFinished
-from gshtui.commands.declaration import Caller, Invocation
-from gshtui.commands.printed_outcome import printed
+from gshtui.commands.declaration import Caller, Invocation, Outcome
+from gshtui.commands.printed_outcome import line_printed, printed
 from gshtui.fleet.commands.agent_outcomes import answered_question
 from gshtui.fleet.core.agent_calls import AnsweredQuestion
 from gshtui.headless import exits
@@ -24,6 +24,7 @@ from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import LINE_FACE, STDOUT, ShownBytes, Writer
 from gshtui.headless.turns.line_face import FOR_WINDOW, LineFace
 from gshtui.headless.turns.reporter import Reporter, failure_words
+from gshtui.text.markdown_table import bare_columns
 from gshtui.ui.window.features import FEATURES, WORDS
 from tests.kit.command import command
 from tests.kit.fake_terminal import agent_row
@@ -258,7 +259,22 @@ def test_what_is_approved_is_printed_as_it_is(capfd: pytest.CaptureFixture[str])
         return print_outcome(said, "agent answer")
 
     assert copy_context().run(in_lines) == exits.DONE
-    assert f"\n\n{ASKED.detail}\n\n1  Yes\n" in capfd.readouterr().out
+    shown = capfd.readouterr()
+    assert f"\n\n{ASKED.detail}\n\n1  Yes\n" in shown.out
+    assert shown.err == "gsh-tui: /agent answer 0001 NUMBER answers.\n"
+
+
+def test_a_table_is_read_row_by_row() -> None:
+    table = "| name | state | task |\n| --- | --- | --- |\n| fix | idle | |\n| docs | working | `make` |"
+    said = "name; state; task\nfix; idle\ndocs; working; "
+    for outcome, text in (
+        (Outcome(None, table, plain=bare_columns(table)), f"{said}make"),
+        (Outcome(None, table), f"{said}`make`"),
+        (Outcome(None, f"asks\n{table}", plain=f"asks\n{table}"), f"asks\n{table}"),
+    ):
+        assert line_printed(outcome, as_json=False, plain=True, aloud=True)["text"] == text
+        parts = line_printed(Outcome(None, "", parts=(outcome,)), as_json=False, plain=True, aloud=True)["parts"]
+        assert parts[0]["text"] == text
 
 
 class Heard(Writer):

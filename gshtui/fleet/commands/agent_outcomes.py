@@ -206,7 +206,10 @@ def answered_question(_invocation: Invocation, found: calls.AnsweredQuestion) ->
         beside = [asked.beside] if asked.beside else []
         asks = f"{row.name} ({row.id}) asks: {asked.subject}"
         text = "\n\n".join((asks, *about, *change, "\n".join(how), *beside))
-        return Outcome(data, text, plain=text if choices else "")  # what is approved is printed as it is
+        if not choices:
+            return Outcome(data, text)
+        # What is approved is printed as it is.
+        return Outcome(data, text, plain=text, aside=f"`agent answer {row.id} NUMBER` answers.")
     data |= {"choice": found.choice.key, "next": agent_tables.question_json(found.next) if found.next else None}
     if found.choice.types and found.next is not None and found.next.id == asked.id:
         return Outcome(data, f"{found.choice.label}: type the words in its terminal, `agent attach {row.id}`.")

@@ -143,7 +143,8 @@ def _write(outcome: Outcome, options: LineOptions) -> int:
     """Write an outcome as the command's own shell form does, on a terminal; piped, the text that agents get as well."""
     from gshtui.commands.printed_outcome import line_printed
 
-    return print_outcome(line_printed(outcome, as_json=options.json, plain=is_terminal(STDOUT)))
+    aloud = options.person is not None
+    return print_outcome(line_printed(outcome, as_json=options.json, plain=is_terminal(STDOUT), aloud=aloud))
 
 
 async def _asking(hub: Hub, line: str, person: LinePerson, progress: Progress) -> Outcome:
