@@ -461,7 +461,8 @@ async def test_the_models_say_what_they_take_and_are_first_in_and_a_key_changes_
         await pilot.press("f2")
         await settled(pilot)
         large, small, other = rows()
-        assert large.endswith("$3 / $15 default largest window 200") and small.endswith("$1 / $5 cheapest 100")
+        assert large.endswith("$3.00 / $15.00 default largest window 200")
+        assert small.endswith("$1.00 / $5.00 cheapest 100")
         assert other.endswith("low–high 300"), "what is alone is not compared"
         said = app.screen.query_one("#about", Static)
         assert str(app.screen.query_one(".dialog-title", Static).render()) == "Model for main"
