@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from gshtui.bus.agent_data import Meaning, OpenQuestion, QuestionChoice
 from gshtui.programs.profiles.profile import Profile, QuestionRules
 from gshtui.programs.screen.choice_meaning import digits_of, meaning_of
-from gshtui.text import cells
 from gshtui.text.linear_regex import RegexMatch, compile_linear
 from gshtui.text.sanitise import one_line, plain
 from gshtui.tmux.quoting import ShownRow
@@ -196,21 +195,19 @@ def _numbered(
     marked = [place for place, row in enumerate(rows) if _is_marked(rules, text[row], lines[row])]
     if len(marked) != 1 or len(rows) > _MOST:
         return None
-    labels, digits, shown, ends = list[str](), list[str](), list[ShownRow](), list[int]()
-    for row, below in zip(rows, [*rows[1:], len(text)], strict=True):
-        end = _end(rules, whole, text, row, below, last=row == rows[-1])
+    labels, digits, shown = list[str](), list[str](), list[ShownRow]()
+    for place, row in enumerate(rows):
+        below = rows[place + 1] if place + 1 < len(rows) else len(text)
+        end = _end(rules, whole, text, row, below, last=place + 1 == len(rows))
         if end is None:
             return None
-        ends.append(end)
-    room = max(cells.width(line.rstrip()) for row, end in zip(rows, ends, strict=True) for line in text[row:end])
-    for row, end in zip(rows, ends, strict=True):
         number = _number(rules, text[row])
         named = also.search(text[row]) if also is not None and not number else None
         head = (named.group(1) or "").strip() if named is not None else _head(rules, text[row])
         if not head or head not in whole[row]:
             return None
         shown += [ShownRow(whole[row][whole[row].find(head) :], marked=True), *map(ShownRow, whole[row + 1 : end])]
-        joined = _joined(text[row:end], room)
+        joined = " ".join(text[n].strip() for n in range(row, end))
         labels.append(one_line(head, _BEHIND) if named is not None else _label(rules, joined, text[row]))
         digits.append(str(number) if number else "")
     if not all(labels):
@@ -306,18 +303,6 @@ _STATE = re.compile(r"\[.\]")
 def _place_of_number(rules: QuestionRules, line: str) -> int:
     match = compile_linear(rules.choice).search(line)
     return match.span(1)[0] if match is not None else 0
-
-
-def _joined(lines: Sequence[str], room: int) -> str:
-    """The lines of a choice as one; what does not go on with its label, but describes it, is parted from that.
-
-    Args:
-        room: cells that the lines of these choices have at least: a label goes on below only where it has filled them.
-    """
-    label, *more = (line.strip() for line in lines)
-    words = " ".join(more)
-    parted = words and cells.width(lines[0].rstrip()) + 1 + cells.width(words.split()[0]) <= room
-    return f"{label}{' ·' if parted else ''} {words}".rstrip()
 
 
 def _head(rules: QuestionRules, line: str) -> str:
