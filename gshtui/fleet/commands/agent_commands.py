@@ -7,6 +7,7 @@ started. Each line becomes one of the calls in `agent_calls`. Registered by the 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import wraps
 from typing import Any, TypeVar
 
 from gshtui.bus.agent_data import AgentRow
@@ -316,6 +317,7 @@ class _Agents:
     def _not_in_windows(self, run: Callable[[Invocation, A], Awaitable[R]]) -> Callable[[Invocation, A], Awaitable[R]]:
         """The handler, which says of an agent that lives in a window where that is."""
 
+        @wraps(run)
         async def ran(invocation: Invocation, parameters: A) -> R:
             try:
                 return await run(invocation, parameters)
