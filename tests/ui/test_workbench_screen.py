@@ -236,7 +236,7 @@ async def test_the_layout_is_remembered(home: Home) -> None:
     async with again.run_test(size=WIDE) as pilot:
         await settled(pilot)
         assert shown(again) == {"agents", "context", "timeline"}
-        assert again.bench.panes["agents"].region.width == 32
+        assert again.bench.panes["agents"].region.width == kept.left
 
 
 async def test_a_layout_of_nonsense_is_fitted() -> None:
