@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from gshtui.client.hub_greeting import greeted, line_from
+from gshtui.client.hub_greeting import greeted, takes
 from gshtui.client.window_protocol import WindowOpening
 from gshtui.system.processes import process_limits
 
@@ -94,16 +94,8 @@ def dial(opening: WindowOpening, coming: Callable[[], bool] = lambda: False) -> 
     while True:
         comes = coming()  # asked first: it may be there a moment after one has looked
         for connected in greeted("window", ANSWER_WITHIN):
-            try:
-                connected.sendall(msgspec.json.encode(opening) + b"\n")
-                if line_from(connected).get("begins") is True:
-                    return connected
-            except TimeoutError:
-                connected.close()
-                raise
-            except (OSError, ValueError):
-                pass
-            connected.close()
+            if takes(connected, msgspec.json.encode(opening)):
+                return connected
         if not comes or time.monotonic() > until:
             return None
         time.sleep(_LOOK_EVERY)

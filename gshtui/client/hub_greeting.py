@@ -66,6 +66,23 @@ def _is_of_this_program(connected: socket.socket, kind: str) -> bool:
     return (welcome.get("serves"), welcome.get("installed")) == (__version__, INSTALLED_AT)
 
 
+def takes(connected: socket.socket, opening: bytes) -> bool:
+    """Whether the hub takes the face that opens with this; if not, the connection is closed. Raises `TimeoutError`: it
+    does not answer.
+    """
+    try:
+        connected.sendall(opening + b"\n")
+        if line_from(connected).get("begins") is True:
+            return True
+    except TimeoutError:
+        connected.close()
+        raise
+    except (OSError, ValueError):
+        pass
+    connected.close()
+    return False
+
+
 def surroundings(cwd: str) -> dict[str, Any]:
     """What a face passes on to what is done for it. Call it where no other thread makes files, see
     `process_limits.umask`.

@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gshtui.client.hub_greeting import greeted, line_from, surroundings
+from gshtui.client.hub_greeting import greeted, surroundings, takes
 from gshtui.system.caller_environment import AGENT
 from gshtui.system.face_mark import mark_face
 from gshtui.system.json_types import is_object
@@ -190,7 +190,7 @@ class AgentTerminal:
         while True:
             comes = coming()  # asked first: it may be there a moment after one has looked
             for connected in greeted("pane", _ANSWER_WITHIN):
-                if self._is_taken(connected):
+                if takes(connected, json.dumps(self.opening()).encode()):
                     return connected
             if not comes or time.monotonic() > until:
                 return None
@@ -218,27 +218,13 @@ class AgentTerminal:
             with suppress(TimeoutError):
                 for connected in greeted("pane", _ANSWER_WITHIN):
                     pid = peer_of(connected).pid
-                    if self._is_taken(connected):
+                    if takes(connected, json.dumps(self.opening()).encode()):
                         return connected
             if pid and pid == declined_by:
                 return None
             declined_by = pid  # unless it is about to be gone
             time.sleep(_LOOK_EVERY)
         return None
-
-    def _is_taken(self, connected: socket.socket) -> bool:
-        """Whether the hub takes the agent; if not, the connection is closed. Raises `TimeoutError`: it is silent."""
-        try:
-            connected.sendall(json.dumps(self.opening()).encode() + b"\n")
-            if line_from(connected).get("begins") is True:
-                return True
-        except TimeoutError:
-            connected.close()
-            raise
-        except (OSError, ValueError):
-            pass
-        connected.close()
-        return False
 
     @contextmanager
     def _keys_as_pressed(self) -> Generator[None]:
