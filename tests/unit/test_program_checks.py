@@ -92,6 +92,57 @@ async def test_the_doctor_says_what_was_seen_here(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
+    ("node", "program", "says"),
+    [
+        ("20.20.2", "exit 1", "problem it wants Node >=22.19.0, and there is 20.20.2: it does not start"),
+        ("20.20.2", "echo 1.2.3", "note it wants Node >=22.19.0, and there is 20.20.2: some of it may fail"),
+        ("22.19.0", "echo 1.2.3", "note its screen rules were seen with"),
+        ("", "", "problem it wants Node >=22.19.0, and there is no Node for it: it does not start"),
+    ],
+)
+async def test_the_doctor_says_which_interpreter_a_program_lacks(
+    node: str, program: str, says: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """By the package's own words, for every program that is a script."""
+    for name in ("codex", "gemini", "qwen"):
+        package = tmp_path / "node_modules" / name
+        package.mkdir(parents=True)
+        made(package / "cli.js", "#!/usr/bin/env node\n")
+        manifest = {"name": name, "version": "1.2.3", "bin": {name: "cli.js"}, "engines": {"node": ">=22.19.0"}}
+        (package / "package.json").write_text(json.dumps(manifest), "utf-8")
+        (tmp_path / name).symlink_to(package / "cli.js")
+    if node:
+        made(tmp_path / "node", f'#!/bin/sh\n[ "$1" = --version ] && echo v{node} || {{ {program}; }}\n')
+    monkeypatch.setenv("PATH", str(tmp_path))
+    status, _, rest = says.partition(" ")
+    found = await examine_agents()
+    assert [each.name for each in found if each.status == status and rest in each.detail] == ["codex", "gemini", "qwen"]
+    assert all(bool(each.fix) for each in found if "wants" in each.detail)
+
+
+async def test_the_doctor_says_which_python_a_program_lacks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Also one whose environment has lost its Python."""
+    folder = tmp_path / "venv"
+    metadata = folder / "lib" / "python3.12" / "site-packages" / "mistral_vibe-1.2.3.dist-info"
+    (folder / "bin").mkdir(parents=True)
+    metadata.mkdir(parents=True)
+    (metadata / "entry_points.txt").write_text("[console_scripts]\nvibe = vibe:main\n", "utf-8")
+    (metadata / "METADATA").write_text("Name: mistral-vibe\nRequires-Python: <3.14,>=3.12\n\nText\n", "utf-8")
+    made(folder / "bin" / "vibe", f"#!{folder}/bin/python\n")
+    monkeypatch.setenv("PATH", f"{folder}/bin:/usr/bin:/bin")
+
+    async def said() -> str:
+        (found,) = [each for each in await examine_agents() if each.name == "vibe"]
+        return f"{found.status} {found.detail}"
+
+    assert "it wants Python <3.14,>=3.12, and there is no Python for it: it does not start" in await said()
+    made(folder / "bin" / "python", '#!/bin/sh\n[ "$1" = --version ] && echo Python 3.11.2\n')
+    assert "it wants Python <3.14,>=3.12, and there is 3.11.2" in await said()
+    made(folder / "bin" / "python", '#!/bin/sh\n[ "$1" = --version ] && echo Python 3.12.1\n')
+    assert "wants" not in await said()
+
+
+@pytest.mark.parametrize(
     ("name", "says"),
     [("amp", "wants a login first"), ("goose", "does not know how to point it"), ("codex", "is not installed: codex")],
 )

@@ -182,6 +182,7 @@ async def _examine_agent(profile: Profile, versions: ProgramVersions) -> Finding
     from gshtui.programs.check.check_results import seen_here
     from gshtui.programs.hooks.hooks import state
     from gshtui.programs.profiles.profile import STATUS_RECORDS, is_untested
+    from gshtui.programs.profiles.program_versions import printed_version, unmet_need
 
     path = next(filter(None, map(shutil.which, profile.programs)), None)
     if path is None:
@@ -192,6 +193,14 @@ async def _examine_agent(profile: Profile, versions: ProgramVersions) -> Finding
         where += f", seen here: {checked.sums}"
     loose = ", ".join(f"`{mode.name}`" for mode in profile.modes.each if mode.without)
     where += f"; it is in {loose} where it was started in a wider mode, or by itself" if loose else ""
+    if (need := await unmet_need(Path(path), profile.programs, os.environ)) is not None:
+        runs_on = need.runs_on.capitalize()
+        runner = f"{runs_on} {need.wanted}".rstrip()
+        has = f"there is {need.found}" if need.found else f"there is no {runs_on} for it"
+        starts = await printed_version(Path(path), profile.version_flag, os.environ) if need.found else ""
+        detail = f"{where}; it wants {runner}, and {has}: {'some of it may fail' if starts else 'it does not start'}"
+        fix = f"Install {runner} and put it first in your PATH, or reinstall {profile.name}"
+        return Finding(AGENTS, profile.name, "note" if starts else "problem", detail, fix)
     if is_untested(profile):
         detail = f"{where}; its profile is untested, made from its documentation: its status may be wrong"
         return Finding(AGENTS, profile.name, "note", detail)

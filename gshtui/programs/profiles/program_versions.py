@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import email.parser
 import os
+import shlex
 import shutil
 import signal
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -26,6 +29,7 @@ from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.struct_types import learned
 from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.version_order import version_in
+from gshtui.text.version_range import is_in_range
 
 _WITHIN = 15.0
 """Seconds that a program has to print its version: some load for five on a busy machine."""
@@ -73,8 +77,18 @@ def _images(pid: int) -> list[str]:
     return [path for path in found if os.path.isfile(path)]  # noqa: PTH113  # an exchanged file has another name
 
 
-def package_version(file: Path, names: Sequence[str]) -> str:
-    """The version of the package that a file belongs to, if that has a program of one of these names; empty otherwise.
+class Package(NamedTuple):
+    """The package that a program belongs to."""
+
+    version: str
+    runs_on: str = ""
+    """What runs it: `node` or `python`."""
+    wanted: str = ""
+    """The versions of that which it runs on, as the package writes them; empty if it does not say."""
+
+
+def package_of(file: Path, names: Sequence[str]) -> Package | None:
+    """The package that a file belongs to, if that has a program of one of these names and tells its version.
 
     Packages of npm, Python and Homebrew, and files that are called by their version. Blocks for a moment.
     """
@@ -82,40 +96,86 @@ def package_version(file: Path, names: Sequence[str]) -> str:
         real = file.resolve()
         above = [part for part, name in zip(real.parts[2:], real.parts, strict=False) if name in _CELLARS]
         if file.name in names and (version := version_in(above[0] if above else real.name)):
-            return version
+            return Package(version)
         for folder in real.parents:
             above = folder.parent
             if above.name == "node_modules" or (above.name[:1] == "@" and above.parent.name == "node_modules"):
-                return _npm_version(folder, names)
-        with real.open("rb") as opened:
-            first, _, second = opened.read(256).partition(b"\n")
-            is_python = first[:2] == b"#!" and b"python" in (second if first == b"#!/bin/sh" else first)
-        if is_python and (version := _python_version(real, names)):
-            return version
-        return version_in((real.parent / ".version").read_text("utf-8")[:200]) if real.stem in names else ""
+                return _npm_package(folder, names)
+        if "python" in Path(_interpreter(real)).name and (found := _python_package(real, names)):
+            return found
+        told = version_in((real.parent / ".version").read_text("utf-8")[:200]) if real.stem in names else ""
+        return Package(told) if told else None
     except (OSError, ValueError):
+        return None
+
+
+def _interpreter(script: Path) -> str:
+    """The program that a script is run by, as its first line names it; empty for what is no script."""
+    with script.open("rb") as opened:
+        first, _, second = opened.read(512).partition(b"\n")
+    if first == b"#!/bin/sh" and second.startswith(b"'''exec' "):  # pip's way around the longest first line
+        first = b"#!" + second.removeprefix(b"'''exec' ").replace(b' "$0" "$@"', b"")
+    if not first.startswith(b"#!"):
         return ""
+    words = shlex.split(first.removeprefix(b"#!").decode("utf-8", "replace"))
+    if words and Path(words[0]).name == "env":
+        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+    return words[0] if words else ""
 
 
-def _npm_version(folder: Path, names: Sequence[str]) -> str:
+def _npm_package(folder: Path, names: Sequence[str]) -> Package | None:
     with (folder / "package.json").open("rb") as file:
         package = obj(parse_foreign_json(file.read(_LARGEST)))
     programs = package.get("bin")
     if not is_object(programs):
         programs = (str(package.get("name")).rpartition("/")[2],)
-    return version_in(str(package.get("version"))) if any(name in programs for name in names) else ""
+    version = version_in(str(package.get("version"))) if any(name in programs for name in names) else ""
+    return Package(version, "node", str(obj(package.get("engines")).get("node", ""))) if version else None
 
 
-def _python_version(script: Path, names: Sequence[str]) -> str:
-    """The version of the package that has installed this script into an environment."""
+def _python_package(script: Path, names: Sequence[str]) -> Package | None:
+    """The package that has installed this script into an environment."""
     if script.name not in names:
-        return ""
+        return None
     for points in (script.parent.parent / "lib").glob("python3*/*-packages/*.dist-info/entry_points.txt"):
         _, _, scripts = points.read_text("utf-8", "replace")[:_LARGEST].partition("[console_scripts]\n")
         lines = scripts.partition("\n[")[0].split("\n")
-        if any(line.partition("=")[0].strip() == script.name for line in lines):
-            return version_in(points.parent.name.removesuffix(".dist-info").rpartition("-")[2])
-    return ""
+        if not any(line.partition("=")[0].strip() == script.name for line in lines):
+            continue
+        version = version_in(points.parent.name.removesuffix(".dist-info").rpartition("-")[2])
+        with contextlib.suppress(OSError):
+            told = (points.parent / "METADATA").read_text("utf-8", "replace")[:_LARGEST]
+            wanted = email.parser.HeaderParser().parsestr(told).get("Requires-Python", "")
+            return Package(version, "python", wanted) if version else None
+        return Package(version) if version else None
+    return None
+
+
+class UnmetNeed(NamedTuple):
+    """What runs a program, and is not as its package wants it."""
+
+    runs_on: str
+    wanted: str
+    found: str
+    """Its version; empty if it is not there."""
+
+
+async def unmet_need(program: Path, names: Sequence[str], environ: Mapping[str, str]) -> UnmetNeed | None:
+    """What a program's package wants of the interpreter that would run it, where that is not so."""
+    package = await asyncio.to_thread(package_of, program, names)
+    if package is None or not package.runs_on:
+        return None
+    try:
+        word = await asyncio.to_thread(_interpreter, program.resolve())
+    except (OSError, ValueError):
+        return None
+    if not Path(word).name.startswith(package.runs_on):
+        return None  # it needs none, or another one
+    path = await asyncio.to_thread(shutil.which, word, path=environ.get("PATH"))
+    if path is None:
+        return UnmetNeed(package.runs_on, package.wanted, "")
+    version = await printed_version(Path(path), "--version", environ) if package.wanted else ""
+    return None if not version or is_in_range(version, package.wanted) else UnmetNeed(*package[1:], version)
 
 
 async def printed_version(program: Path, flag: str, environ: Mapping[str, str]) -> str:
@@ -180,8 +240,10 @@ class ProgramVersions:
     def quick(self, profile: Profile, argv: Sequence[str], environ: Mapping[str, str], pid: int = 0) -> str:
         """The version without running anything; empty if it takes that. Blocks for a moment."""
         files = executables(profile, argv, environ, pid)
-        found = next(filter(None, (package_version(file, profile.programs) for file in files)), "")
-        return found or (self._printed(asked) if (asked := _asked(profile, files)) is not None else "")
+        found = next(filter(None, (package_of(file, profile.programs) for file in files)), None)
+        if found is not None:
+            return found.version
+        return self._printed(asked) if (asked := _asked(profile, files)) is not None else ""
 
     async def find(self, profile: Profile, argv: Sequence[str], environ: Mapping[str, str], pid: int = 0) -> str:
         """The version of the program that a command line starts, or that runs; empty if nothing tells it."""
