@@ -90,7 +90,7 @@ def apply_event(row: AgentRow, event: Event) -> AgentRow:
         case MessagesHeldUp():
             return replace(row, held_up=event.why)
         case ApprovalRequested():
-            return replace(row, needs_you=True)
+            return replace(row, needs_you=not row.killed)
         case ApprovalSettled():
             return replace(row, needs_you=False)
         case SessionOpened() if event.session != row.session:
@@ -107,11 +107,17 @@ def differences(before: AgentRow, after: AgentRow) -> dict[str, Any]:
     return {name: value for name, value in new.items() if value != getattr(before, name)}
 
 
+def needs_person(row: AgentRow) -> bool:
+    """Whether it waits for a person, by what is known of it; one that was killed needs nobody."""
+    return (row.status == "waiting" or row.unsent is not None) and not row.killed
+
+
 def _with_status(row: AgentRow, event: AgentStatusChanged) -> AgentRow:
-    if row.ended or row.killed:
+    if row.ended:
         return row
     asked = event.question if event.status == "waiting" else event.question or row.unsent
-    said = replace(row, status_source=event.source, doing=event.doing, question=asked)
+    doing = row.doing if row.killed else event.doing  # its kill may be undone: the rest is known then
+    said = replace(row, status_source=event.source, doing=doing, question=asked)
     if event.status != row.status or not row.status_at:
         said = replace(said, status=event.status, status_at=event.at)
     if row.runtime == "tmux" and event.status in ENDED_STATUSES and event.status != "lost":
@@ -120,16 +126,16 @@ def _with_status(row: AgentRow, event: AgentStatusChanged) -> AgentRow:
             return replace(said, status="idle", status_at=event.at)
         return replace(said, status=row.status, status_at=row.status_at)
     if event.status == "waiting" or row.status == "waiting" or row.kind == "cli":
-        return replace(said, needs_you=event.status == "waiting" or row.unsent is not None)
+        return replace(said, needs_you=needs_person(said))
     return said
 
 
 def _asked_about(row: AgentRow, unsent: OpenQuestion | None) -> AgentRow:
     """With what is asked about a prompt that was not taken; what the program itself asks comes first."""
-    if row.ended or row.killed:
+    if row.ended:
         return replace(row, unsent=None)
-    asked = row.question if row.status == "waiting" else unsent
-    return replace(row, unsent=unsent, question=asked, needs_you=row.status == "waiting" or unsent is not None)
+    asked = replace(row, unsent=unsent, question=row.question if row.status == "waiting" else unsent)
+    return replace(asked, needs_you=needs_person(asked))
 
 
 def _with_usage(row: AgentRow, event: UsageReported) -> AgentRow:

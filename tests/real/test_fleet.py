@@ -377,6 +377,32 @@ async def test_a_kill_is_told_stops_the_work_and_can_be_undone(harness: FleetHar
     await harness.wait_for_event(AgentRestored)
 
 
+@pytest.mark.parametrize("then", ["it asks", "it rests"])
+@pytest.mark.parametrize("first", ["it asks", "it rests"])
+async def test_after_an_undone_kill_it_needs_a_person_as_what_it_shows_does(
+    harness: FleetHarness, home: Home, first: str, then: str
+) -> None:
+    """Its interrupt has answered its question, has led to one, or to nothing."""
+    (folder := home.config / "gsh" / "profiles").mkdir(parents=True)
+    rules = "".join(
+        f"[[rules]]\nstatus = '{status}'\nall = ['^{shown}']\n"
+        for status, shown in (("waiting", "it asks"), ("idle", "it rests"))
+    )
+    (folder / "fix.toml").write_text(f"title = 'Fix'\nprograms = ['fix']\n{rules}[keys]\ninterrupt = ['Enter']\n")
+    program = f"print({first!r}, flush=True); input(); print('\\033[H' {then!r} '\\033[K', flush=True); input()"
+    words = {"it asks": "waiting", "it rests": "idle"}
+    async with harness.start_hub() as fleet:
+        row = await fleet.spawn(SpawnRequest(cli=(sys.executable, "-c", program), profile="fix"))
+        row = await wait_for_status(fleet, row.id, words[first])
+        assert row.needs_you == (first == "it asks")
+        assert not (await fleet.kill(row.id)).needs_you
+        await wait_for_text(harness, row, then)
+        killed = await wait_for_status(fleet, row.id, words[then])
+        assert (killed.killed, killed.needs_you, killed.doing) == (True, False, "killed")
+        back = await fleet.undo_kill(row.id)
+        assert (back.killed, back.status, back.needs_you) == (False, words[then], then == "it asks")
+
+
 @pytest.mark.usefixtures("steady")
 @pytest.mark.parametrize("hours_set_back", [0, 1])
 async def test_a_killed_agent_ends_with_all_it_started_when_its_while_is_over(

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.agent_reducer import needs_person
 from gshtui.bus.events.fleet_events import AgentKilled, AgentRestored
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.core.agent_programs import is_known
@@ -108,7 +109,9 @@ class Killer:
                 raise
         else:
             await asyncio.to_thread(process_tree.continue_below, row.pid, row.pid_started)
-        row = await self._context.rows.change(row.id, killed=False, killed_at=0.0, doing="")
+        row = self._context.rows.get(row.id) or row  # what was seen of it meanwhile
+        asks = needs_person(msgspec.structs.replace(row, killed=False))
+        row = await self._context.rows.change(row.id, killed=False, killed_at=0.0, doing="", needs_you=asks)
         self._context.bus.publish(AgentRestored(agent=row.id))
         return row
 
