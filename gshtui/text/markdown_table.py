@@ -1,10 +1,20 @@
-"""Markdown tables for people. Pure; the caller sanitises others' text and removes `|` from it."""
+"""Markdown tables for people. Pure; the caller sanitises others' text, and keeps it from being read by `cell`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from gshtui.text import cells
+
+_MARKS = re.compile(r"[\\`*_|\[\]<>&~#]")
+_MARKED = re.compile(r"\\([\\`*_|\[\]<>&~#])|`|\*\*")
+_CELL = re.compile(r"(?:[^|\\]|\\.?)*+")
+
+
+def cell(text: str) -> str:
+    """Somebody else's text on one line, of which nothing is markup: every face shows exactly it."""
+    return _MARKS.sub(r"\\\g<0>", text)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int] = ()) -> str:
@@ -29,26 +39,30 @@ def spoken(text: str) -> str:
     return _with_tables(text, lambda block: ["; ".join(row).rstrip("; ") for row in _said(block)])
 
 
-def _with_tables(text: str, drawn: Callable[[list[list[str]]], list[str]]) -> str:
+def _with_tables(
+    text: str, drawn: Callable[[list[list[str]]], list[str]], read: Callable[[str], str] = lambda text: text
+) -> str:
+    """The text with its tables drawn. `read`: what becomes of a cell, and of a line outside of them."""
     lines: list[str] = []
     block: list[list[str]] = []
     for line in [*text.split("\n"), ""]:
         if line.startswith("| ") and line.endswith("|"):
-            block.append([cell.strip() for cell in line[1:-1].split("|")])
+            block.append([read(found[0].strip()) for found in _CELL.finditer(line[1:-1]) if found[0]])
             continue
         lines += drawn(block)
         block = []
-        lines.append(line)
+        lines.append(read(line))
     return "\n".join(lines[:-1])
 
 
 def bare_columns(text: str) -> str:
     """The text as `padded`, without the marks of code and of bold: what a table's shell form prints."""
-    return without_marks(padded(text))
+    return _with_tables(text, _columns, without_marks)
 
 
 def without_marks(text: str) -> str:
-    return text.replace("`", "").replace("**", "")
+    """As it reads without the marks of code and of bold; what `cell` kept is as it was."""
+    return _MARKED.sub(lambda found: found[1] or "", text)
 
 
 def _said(block: list[list[str]]) -> list[list[str]]:

@@ -64,7 +64,7 @@ async def test_rules_and_old_approvals_are_listed_kept_and_revoked(home: Home, t
         assert (await hub.gate.review(call("pytest -q a"), ASSESSMENT)).allowed
         assert not (await hub.gate.review(call("pytest -q a -x"), ASSESSMENT)).allowed
         listed = await hub.run("approvals")
-        assert f"{own_file()}:3)" in listed.text and [one["pattern"] for one in listed.data["always"]] == [
+        assert f"{own_file()}:3)" in listed.plain and [one["pattern"] for one in listed.data["always"]] == [
             f"write files in {project}/src"
         ]
         seen = grant_rule("write", f"write files in {project}/src", project)

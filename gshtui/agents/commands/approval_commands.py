@@ -9,7 +9,7 @@ becomes and keeps it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, ClassVar
 
 import msgspec
@@ -43,6 +43,7 @@ from gshtui.settings.loader import Loaded
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.store.tables.grant_table import Grant
+from gshtui.text.markdown_table import cell, without_marks
 from gshtui.text.sanitise import literal, one_line
 
 
@@ -204,30 +205,30 @@ def _render_list(_invocation: Invocation, found: ApprovalList) -> Outcome:
     rules = found.book.rules
     lines: list[str] = []
     names = found.open.names
-    waiting = [f"- {_question_words(one, names)}" for one in found.open.waiting]
-    waiting += [f"- {_waiting_words(row)}" for row in found.elsewhere]
+    waiting = [_question_words(one, names) for one in found.open.waiting]
+    waiting += [_waiting_words(row) for row in found.elsewhere]
     if waiting:
-        lines += ["These questions are open:", "\n".join(waiting)]
-    granted = [f"- {_session_words(one, names)}" for one in found.open.granted]
-    if granted:
-        lines += ["Allowed until its agent ends, exactly as it was asked:", "\n".join(granted)]
+        lines += ["These questions are open:", _listed(waiting)]
+    if granted := [_session_words(one, names) for one in found.open.granted]:
+        lines += ["Allowed until its agent ends, exactly as it was asked:", _listed(granted)]
     lines.append("Reading inside the project needs no approval.")
     if found.auto_approve:
         tools = ", ".join(f"`{one_line(name, 40)}`" for name in found.auto_approve)
         lines.append(f"Neither do these tools inside the project, because of `[agent] auto_approve`: {tools}.")
     if rules:
-        lines += ["Rules:", "\n".join(f"{n}. {_rule_words(one)}" for n, one in enumerate(rules, 1))]
+        lines += ["Rules:", "\n".join(f"{n}. {cell(_rule_words(one))}" for n, one in enumerate(rules, 1))]
     else:
         lines.append("Nothing is always allowed here: there are no rules.")
-    lines += [one_line(literal(str(mistake)), 400) for mistake in found.book.mistakes]
+    lines += [cell(one_line(literal(str(mistake)), 400)) for mistake in found.book.mistakes]
     if found.grants:
-        rows = [f"{n}. {_grant_words(one)}" for n, one in enumerate(found.grants, len(rules) + 1)]
+        rows = [f"{n}. {cell(_grant_words(one))}" for n, one in enumerate(found.grants, len(rules) + 1)]
         lines += [
-            "Approvals saved before rules existed. They have no effect until `approvals keep NUMBER` makes them rules:",
+            "Approvals saved before rules existed. They have no effect until you make them rules:",
             "\n".join(rows),
         ]
-    if rules or found.grants:
-        lines.append("`approvals revoke NUMBER` revokes one.")
+    hints = ["`approvals keep NUMBER` makes one a rule."] if found.grants else []
+    hints += ["`approvals revoke NUMBER` revokes one."] if rules or found.grants else []
+    hints += [f"`agent attach {row.id}` opens the terminal of {row.name}." for row in found.elsewhere]
     data = {
         "open": [
             *(_question_data(one, names) for one in found.open.waiting),
@@ -245,7 +246,14 @@ def _render_list(_invocation: Invocation, found: ApprovalList) -> Outcome:
         "mistakes": [str(mistake) for mistake in found.book.mistakes],
         "auto_approve": list(found.auto_approve),
     }
-    return Outcome(data, "\n\n".join(lines))
+    text = "\n\n".join(lines)
+    how = " ".join(hints)
+    return Outcome(data, f"{text}\n\n{how}".rstrip(), plain=without_marks(text), aside=how)
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Each as it is, in every face."""
+    return "\n".join(f"- {cell(each)}" for each in words)
 
 
 def _render_revoked(_invocation: Invocation, found: RevokedApproval) -> Outcome:
@@ -290,7 +298,7 @@ def _question_words(request: ApprovalRequested, names: dict[str, str]) -> str:
 def _waiting_words(row: AgentRow) -> str:
     about = row.doing if row.question is None else row.question.subject
     said = f"{_agent_words(row.id, {row.id: row.name})} waits in its terminal: {about or 'it does not say for what'}"
-    return one_line(literal(f"{said} (`agent attach {row.id}`)"), 400)
+    return one_line(literal(said), 400)
 
 
 def _session_words(grant: SessionGrant, names: dict[str, str]) -> str:

@@ -200,16 +200,12 @@ def answered_question(_invocation: Invocation, found: calls.AnsweredQuestion) ->
     data: dict[str, Any] = {"agent": row.id, "question": agent_tables.question_json(asked)}
     if found.choice is None:
         choices = [f"{key}  {words}" for key, words in numbered_choices(asked)]
-        how = choices or [f"Answer with `agent attach {row.id}`."]
-        change = [fenced(literal(asked.diff).rstrip("\n"))] if asked.diff else []
-        about = [asked.detail] if asked.detail else []
-        beside = [asked.beside] if asked.beside else []
+        change = literal(asked.diff).rstrip("\n")
         asks = f"{row.name} ({row.id}) asks: {asked.subject}"
-        text = "\n\n".join((asks, *about, *change, "\n".join(how), *beside))
-        if not choices:
-            return Outcome(data, text)
-        # What is approved is printed as it is.
-        return Outcome(data, text, plain=text, aside=f"`agent answer {row.id} NUMBER` answers.")
+        parts = (asks, asked.detail, change, "\n".join(choices), asked.beside)
+        how = f"`agent answer {row.id} NUMBER` answers." if choices else f"Answer with `agent attach {row.id}`."
+        text = "\n\n".join([*(fenced(part) for part in parts if part), how])
+        return Outcome(data, text, plain="\n\n".join(filter(None, parts)), aside=how)  # all of it as it is
     data |= {"choice": found.choice.key, "next": agent_tables.question_json(found.next) if found.next else None}
     if found.choice.types and found.next is not None and found.next.id == asked.id:
         return Outcome(data, f"{found.choice.label}: type the words in its terminal, `agent attach {row.id}`.")

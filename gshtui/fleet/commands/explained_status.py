@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from gshtui.commands.declaration import Invocation, Outcome
 from gshtui.fleet.core import agent_tables
 from gshtui.fleet.core.agent_calls import ExplainedStatus
-from gshtui.text import markdown_table
+from gshtui.text.markdown_table import bare_columns, cell
+from gshtui.text.markdown_table import table as made_table
 from gshtui.text.sanitise import literal, one_line
 
 if TYPE_CHECKING:
@@ -29,11 +30,12 @@ def explained_status(_invocation: Invocation, found: ExplainedStatus) -> Outcome
         "mode": row.mode_words,
         "listed": {"status": row.status, "source": row.status_source, "age_s": agent_tables.status_age(row)},
     }
-    listed = f"**{row.name}** ({row.id}) is listed as {agent_tables.status_words(row)}."
+    listed = f"**{row.name}** ({row.id}) is listed as {cell(agent_tables.status_words(row))}."
     if known is None:
         why = "It does not run." if row.ended else "It tells its status by its own events."
         why = why if row.ended or row.speaks_events else "Its terminal could not be looked at."
-        return Outcome(data | {"sources": [], "silent": [], "disagreements": []}, f"{listed} {why}")
+        text = f"{listed} {why}"
+        return Outcome(data | {"sources": [], "silent": [], "disagreements": []}, text, plain=bare_columns(text))
     from gshtui.programs.status.disagreements import parted, sentence
 
     now = time.time()
@@ -67,27 +69,29 @@ def explained_status(_invocation: Invocation, found: ExplainedStatus) -> Outcome
     head = ("source", "rank", "says", "for", "why")
     rows = [_table_row(one, taken=one.source == known.source, now=now) for one in known.evidences]
     rows += [(source, "", "nothing", "", why) for source, why in found.silent]
-    table = markdown_table.table(head, rows, right=(1, 3))
+    table = made_table(head, rows, right=(1, 3))
     mark = "" if known.sure else "?"
     taken = f"Now: {known.status}{mark} by its {known.source}, for {_age(known.at, now):.0f} s."
     if known.status == "quiet":
         taken += " It seems to rest, and nothing shows that its turn is over."
     lines = [listed, f"Program: {program}." if program else "", taken]
-    lines += [f"Mode: {literal(one_line(row.mode_words))}"] if row.mode_words else []
-    lines += [f"They part: {literal(one)}." for one in apart]
+    lines += [f"Mode: {cell(literal(one_line(row.mode_words)))}"] if row.mode_words else []
+    lines += [f"They part: {cell(literal(one))}." for one in apart]
     lines += [] if found.followed else ["Another process follows it, or none: this was one look of its own."]
     words = "\n".join(line for line in lines if line)
-    files = ["", "Read for it:", *(f"- {literal(one_line(file, 300))}" for file in found.files)] if found.files else []
-    shown, plain = ("\n".join([words, "", each, *files]) for each in (table, markdown_table.bare_columns(table)))
-    return Outcome(data, shown, plain=plain)
+    read = [f"- {cell(literal(one_line(file, 300)))}" for file in found.files]
+    files = ["", "Read for it:", *read] if read else []
+    shown = "\n".join([words, "", table, *files])
+    return Outcome(data, shown, plain=bare_columns(shown))
 
 
 def _table_row(one: Evidence, *, taken: bool, now: float) -> tuple[str, ...]:
     says = one.status if one.sure else f"{one.status}?"
     if one.doing:
-        says = f"{says} · {literal(one_line(one.doing, 60))}"
+        says = f"{says} · {cell(literal(one_line(one.doing, 60)))}"
     source = f"{one.source} ✓" if taken else one.source
-    return source, str(int(one.rank)), says, f"{_age(one.at, now):.0f} s", literal(one_line(one.why, 120))
+    rank, since = str(int(one.rank)), f"{_age(one.at, now):.0f} s"
+    return source, rank, says, since, cell(literal(one_line(one.why, 120)))
 
 
 def _age(at: float, now: float) -> float:

@@ -159,7 +159,7 @@ def commands(
             return Outcome({"doing": doing}, "Noted.")
         state = state_of(invocation, parameters.agent)
         words = f"{_named(state.row)} — {agent_tables.status_words(state.row)}"
-        return Outcome(agent_tables.state_json(state, attach(state.row)), words)
+        return Outcome(agent_tables.state_json(state, attach(state.row)), markdown_table.cell(words), plain=words)
 
     async def info(invocation: Invocation, parameters: AgentNameParameters) -> Outcome:
         await look()

@@ -134,14 +134,14 @@ def _used(row: AgentRow) -> tuple[str, str]:
 
 def agents_table(agents: Sequence[AgentState]) -> str:
     """The agents, a row each: who, how, since when, and what about. How that is known is in the details."""
-    names = [one_line(state.row.name, 80) for state in agents]
+    names = [markdown_table.cell(one_line(state.row.name, 80)) for state in agents]
     rows = (
         (
             (name if names.count(name) == 1 else f"{name} ({state.row.session if state.is_local else state.row.id})")
             + (f" on {state.row.machine}" if state.row.machine else ""),
-            state_words(state.row),
+            markdown_table.cell(state_words(state.row)),
             units.age(status_age(state.row)),
-            one_line(_line(state.row), 200),
+            markdown_table.cell(one_line(_line(state.row), 200)),
         )
         for name, state in zip(names, agents, strict=True)
     )
@@ -206,7 +206,7 @@ def agent_details(state: AgentState, attach: Sequence[str] = (), in_context: Seq
         ("process", f"{row.pid} in pane {row.pane} of {row.tmux_session}" if row.pane else ""),
         ("attach", f"`{shlex.join(attach)}`" if attach else ""),
     ]
-    told = {name: value for name, value in facts if value}
+    told = {name: value if name == "attach" else markdown_table.cell(value) for name, value in facts if value}
     if in_context:  # it has counted what the row has from the last request, or since this process has it
         known = {"context", "requests", *(("cost",) if row.kind == "native" else ())}
         told = {name: value for name, value in told.items() if name not in known}

@@ -186,7 +186,7 @@ def _mail_table(letters: list[Letter]) -> str:
             _who(one.recipient_name, one.recipient),
             one.state,
             _letter_age(one),
-            one_line(one.text, 60).replace("|", "/"),
+            markdown_table.cell(one_line(one.text, 60)),
         )
         for one in letters
     ]

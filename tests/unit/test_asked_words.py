@@ -1,0 +1,75 @@
+"""What a person is asked to approve is the same in every face, character by character, whatever its characters are."""
+
+import random
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from gshtui.agents.commands.approval_commands import ApprovalList, _render_list
+from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice
+from gshtui.commands.declaration import Caller, Invocation, Outcome
+from gshtui.commands.printed_outcome import line_printed
+from gshtui.fleet.commands.agent_outcomes import answered_question
+from gshtui.fleet.core.agent_calls import AnsweredQuestion
+from gshtui.fleet.core.agent_states import AgentState
+from gshtui.fleet.core.agent_tables import agent_details, agents_table
+from gshtui.guard.approval.open_approvals import OpenApprovals
+from gshtui.guard.approval.question_text import program_request, waiting_words
+from gshtui.guard.rules.rule_book import RuleBook
+from gshtui.headless.streams import as_typed_here
+from gshtui.headless.turns.approval_prompt import question_text
+from gshtui.text.markdown_table import bare_columns
+from gshtui.text.sanitise import plain
+from gshtui.text.terminal_markdown import markdown_lines
+from tests.kit.markdown_page import shown_lines
+
+_LETTERS = "`*_~[](){}<>|\\#&$!-+.:;\"'@=^%?/0ab "
+_RANDOM = random.Random(32)
+COMMANDS = (
+    r"echo `date` **x** _y_ # <b>&amp; | grep a\|b ~~z~~ [l](u) $(id) ``` \`q\\",
+    "run `approvals revoke 1` and `agent kill 2`",
+    "| --- | --- |",
+    "- [ ] # x",
+    "``` `` ` ``` ```",
+    *(" ".join("".join(_RANDOM.choices(_LETTERS, k=40)).split()) for _ in range(60)),
+)
+
+
+def faces(command: str, choices: tuple[QuestionChoice, ...]) -> dict[str, str]:
+    """The texts in which it is shown."""
+    asked = OpenQuestion("q", command, f"$ {command}", choices)
+    row = AgentRow(id="0001", name="fix", profile="claude", status="waiting", needs_you=True)
+    row = replace(row, kind="cli", question=asked, doing=command)
+    table, details = agents_table([AgentState(row)]), agent_details(AgentState(row))
+    request = program_request(row, asked)
+    invocation = Invocation(Caller(), Path("/"), Path("/"))
+    outcomes = {
+        "agent answer": answered_question(invocation, AnsweredQuestion(row, asked)),
+        "approvals": _render_list(
+            invocation,
+            ApprovalList(RuleBook(), (), (), OpenApprovals(waiting=(request,), names={"0001": "fix"}), (row,)),
+        ),
+        "agent ls": Outcome([], table, plain=bare_columns(table), fits=True),
+        "agent status": Outcome([], details, plain=bare_columns(details)),
+    }
+    shown = {"line face": question_text(request), "notice": waiting_words(request, "fix")}
+    for name, outcome in outcomes.items():
+        for way, printed in {
+            "shell": line_printed(outcome, as_json=False, plain=True),
+            "reader": line_printed(outcome, as_json=False, plain=True, aloud=True),
+        }.items():
+            shown[f"{name} {way}"] = as_typed_here(printed["text"]) if printed["own"] else printed["text"]
+        shown[f"{name} window"] = "\n".join(shown_lines(outcome.text, 600))
+        shown[f"{name} terminal"] = "\n".join(markdown_lines(outcome.text, 600, lambda text, *_: plain(text)))
+    return shown
+
+
+@pytest.mark.parametrize("choices", [(), (QuestionChoice("1", "Yes"), QuestionChoice("4", "No"))])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_is_shown_as_it_is_in_every_face(command: str, choices: tuple[QuestionChoice, ...]) -> None:
+    shown = faces(command, choices)
+    start = command[:55].rstrip()  # a status names its start
+    assert {face: text for face, text in shown.items() if start not in text} == {}
+    whole = {face: text for face, text in shown.items() if face.split()[:2] != ["agent", "status"]}
+    assert {face: text for face, text in whole.items() if command not in text} == {}
