@@ -29,7 +29,7 @@ from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.text.truncation import shorten
 from gshtui.tools.files.path_location import Location, locate
 from gshtui.tools.shell.command_output import Capture, Spool, output_text
-from gshtui.tools.shell.shell_assessment import assess_line, leads_to
+from gshtui.tools.shell.shell_assessment import assess_line, leads_to, with_values
 from gshtui.tools.shell.shell_process import End, Run, Start, run_in_sandbox, run_supervised
 from gshtui.workflows import templates
 from gshtui.workflows.definition import PythonAction, ShellAction, Template, Value, WorkflowStep
@@ -157,7 +157,8 @@ async def run_shell(place: StepPlace, call: StepCall, action: ShellAction) -> St
         if not folder.real.is_dir():
             raise CommandError(f"The folder {folder.shown} does not exist, so the step cannot run there.")
         assessed = assess_line(script, folder, place.project, own_shell=action.shell == "zsh")
-        return folder, _with_variables(assessed, variables)
+        assessed, shown = with_values(assessed, script, variables)
+        return folder, _with_variables(assessed, variables, shown)
 
     folder, assessment = await asyncio.to_thread(prepare)
     environ = _environment(place, variables, terminal=terminal)
@@ -256,15 +257,21 @@ def _environment(place: StepPlace, variables: Mapping[str, str], *, terminal: bo
     return environ | {name: value.replace("\0", "") for name, value in variables.items()}
 
 
-def _with_variables(assessment: Assessment, variables: Mapping[str, str]) -> Assessment:
-    """The assessment with what the step's variables add: their values, and what some of them change."""
+def _with_variables(
+    assessment: Assessment, variables: Mapping[str, str], told: frozenset[str] = frozenset()
+) -> Assessment:
+    """The assessment with what the step's variables add: their values, and what some of them change.
+
+    Args:
+        told: those whose values stand in the line that is asked about.
+    """
     steering = [
         name for name in variables if set(name) - set(_HARMLESS) or name.startswith(_STEERING) or "proxy" in name
     ]
     shown = [
         f"{name}={one_line(literal(value), _SHOWN_VALUE)}"
         for name, value in variables.items()
-        if value or name in steering
+        if (value and name not in told) or name in steering
     ]
     detail = "\n".join(filter(None, (assessment.detail, "with" if shown else "", *(f"  {line}" for line in shown))))
     # A line that only reads runs unasked elsewhere because nothing in its surroundings is the workflow's.

@@ -629,6 +629,52 @@ async def test_the_input_and_some_of_the_conversation_stay_in_sight(size: tuple[
         assert app.answers == [("a1", "deny", "")]
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 35), (61, 20), (61, 16), (60, 10), (44, 12), (200, 50)])
+@pytest.mark.parametrize("lines", [1, 3, 60])
+async def test_what_where_answers_and_the_note_stand_in_this_order(size: tuple[int, int], lines: int) -> None:
+    """Where room is short the note goes first, then some of what is asked, which can be scrolled."""
+    app = Asked()
+    command = "\n".join(f"make part{n} && echo 'made number {n} of all of them'" for n in range(lines))
+    async with app.run_test(size=size) as pilot:
+        asked = make_question(
+            1, subject=" ".join(command.split())[:300], detail=f"in /src/made\n{command}", beside="note"
+        )
+        app.feed(asked)
+        await app.review(pilot)
+        await pilot.pause()
+        view, where, answers, note = (
+            app.query_one(f"#{id}") for id in ("question", "approval-where", "answers", "approval-note")
+        )
+        assert isinstance(view, QuestionView) and "make part0" in view.render_line(0).text
+        assert where.region.height == 1 and str(where.render()) == "in /src/made"
+        below = app.pane.region.bottom
+        assert view.region.bottom <= where.region.y < where.region.bottom <= answers.region.y
+        assert answers.region.bottom <= (note.region.y if note.display else below) and note.region.bottom <= below
+        assert app.pane.region.height <= max(4, size[1] // 2) and app.pane.region.bottom <= size[1]
+        assert all(digit in str(answers.render()) for digit in "12345")
+        assert note.display or " more" in app.heading, "what has no room is a key away"
+        await app.press(pilot, "pagedown")
+        view.scroll_end(animate=False)
+        await pilot.pause()
+        assert not view.hidden and str(where.render()) == "in /src/made"
+
+
+@pytest.mark.parametrize("width", [61, 80, 120])
+async def test_a_long_name_gives_way_to_what_is_asked(width: int) -> None:
+    app = AskedByPrograms()
+    name = "the-agent-that-mends-the-parser-of-line"
+    async with app.run_test(size=(width, 24)) as pilot:
+        asked = OpenQuestion(
+            "q", "Do you want to make this edit to parse.py?", "", (QuestionChoice("1", "Yes"),), diff=EDIT
+        )
+        row = AgentRow(id="7", name=name, kind="cli", profile="claude", status="waiting", question=asked)
+        app.feed(AgentChanged(agent="7", row=row))
+        await app.review(pilot)
+        await pilot.pause()
+        assert " Do you want to make this edit to parse.py?" in app.heading or width < 80, app.heading
+        assert app.heading.startswith("◆ the") and cell_len(app.heading) <= width - 4
+
+
 async def test_what_else_is_shown_takes_nothing_from_the_input() -> None:
     app = Asked()
     diff = "@@ -1 +1 @@\n" + "".join(f"+line {n}\n" for n in range(200))

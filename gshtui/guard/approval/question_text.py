@@ -59,13 +59,13 @@ class QuestionLine(NamedTuple):
     text: str
 
 
-def question_title(request: ApprovalRequested, name: str = "", subject: str = "") -> str:
+def question_title(request: ApprovalRequested, name: str = "", subject: str = "", *, short: bool = False) -> str:
     """Who wants to do what. `name`: what the agent is called, where it is known by a number; `subject`: what it wants
-    to do that with, where no line says it.
+    to do that with, where no line says it; `short`: not which program asks.
     """
     who, wants, what = _wish(request, name)
     if subject and request.effect == PROGRAM:
-        return f"{who} {wants} {f'{what} ' if what else ''}· {subject}"
+        return f"{who} {wants} {f'{what} ' if what and not short else ''}· {subject}"
     return f"{who} {_wanted(request, wants, what, subject)}"
 
 
@@ -151,15 +151,36 @@ def program_request(row: AgentRow, question: OpenQuestion) -> ApprovalRequested:
 
 
 class QuestionParts(NamedTuple):
-    """A question in its order: what it is about, the change, what is said besides."""
+    """A question in its order: what it is about, the change, where, what is said besides."""
 
     head: list[QuestionLine]
     diff: str
+    where: str
     tail: list[QuestionLine]
+
+    @property
+    def told(self) -> list[QuestionLine]:
+        """What stands before the change where no row is kept for the folder: it is said behind the warnings."""
+        at = next((n for n, line in enumerate(self.head) if line.kind not in ("subject", "warning")), len(self.head))
+        return [*self.head[:at], *([QuestionLine("detail", self.where)] if self.where else []), *self.head[at:]]
+
+    @property
+    def once(self) -> list[QuestionLine]:
+        """The head without the subject in one line, where the lines that it was made of follow."""
+        from gshtui.text.sanitise import one_line  # not before the first letter
+
+        subject = [line.text for line in self.head if line.kind == "subject"]
+        at = next((n for n, line in enumerate(self.head) if line.kind == "label"), 0)
+        lines = self.head[at + 1 :]
+        if not (at and self.where) or len(subject) > 1:
+            return self.head
+        if not one_line("\n".join(text for _, text in lines), 100_000).startswith(subject[0].rstrip("…")):
+            return self.head
+        return [*lines, *(line for line in self.head[:at] if line.kind == "warning")]
 
 
 def question_parts(request: ApprovalRequested) -> QuestionParts:
-    """The subject with its warnings, where, and all that the call says; the change; then what is said besides: the rule
+    """The subject with its warnings, and all that the call says; the change; where; then what is said besides: the rule
     that `always` would make, why it asks, what the sandbox would do, what a program says beside its question.
     """
     from gshtui.text.marked_words import unmarked  # not before the first letter
@@ -176,21 +197,29 @@ def question_parts(request: ApprovalRequested) -> QuestionParts:
         pattern = " ".join(visible(request.pattern).split()).replace(f" {Path.home()}/", " ~/")
         tail.insert(0, QuestionLine("pattern", f"always allow would add: {pattern}"))
     if request.effect == PROGRAM:  # as its screen shows it, where every row counts
-        shown = (visible(text) for text in request.detail.split("\n"))
-        head += [QuestionLine(_program_kind(text), text) for text in shown if text.strip()]
-        return QuestionParts(head, request.diff, tail)
+        shown = [text for text in map(visible, request.detail.split("\n")) if text.strip()]
+        where = next(filter(_FOLDER.match, shown), "")
+        shown = [text for text in shown if text != where]
+        head += [QuestionLine(_program_kind(text), text) for text in shown]
+        return QuestionParts(head, request.diff, where, tail)
     said = (request.subject.strip(), f"{request.tool} {request.subject}".strip())
     words = request.detail
     if "\n" not in request.subject and request.subject.strip():  # it stands above, whole
         for one in said:
             words = words.removesuffix(f"\n{one}").rstrip("\n")
-    if words and words.strip() not in said:
-        # Each line has a row of its own here, so that their number needs no telling.
-        lines = [QuestionLine("detail", text) for text in visible(words, counted=False).split("\n")]
-        head += lines if len(lines) == 1 else [QuestionLine("label", ""), *lines]
-    return QuestionParts(head, request.diff, tail)
+    if not words or words.strip() in said:
+        return QuestionParts(head, request.diff, "", tail)
+    # Each line has a row of its own here, so that their number needs no telling.
+    texts, where = visible(words, counted=False).split("\n"), ""
+    if request.effect == "execute":
+        at = next((n for n, text in enumerate(texts) if text.startswith("in ") and not (n and texts[n - 1])), -1)
+        where = texts.pop(at) if at >= 0 else ""
+    lines = [QuestionLine("detail", text) for text in texts]
+    head += lines if len(lines) <= 1 else [QuestionLine("label", ""), *lines]
+    return QuestionParts(head, request.diff, where, tail)
 
 
+_FOLDER = re.compile(r"in ~?/")
 _CHANGED = re.compile(r"^ *\d+ +([+-])(?: |$)")
 """A line of a change, as programs draw it."""
 
@@ -202,7 +231,8 @@ def _program_kind(line: str) -> LineKind:
 
 def question_lines(request: ApprovalRequested) -> list[QuestionLine]:
     """The whole question as lines: subject, warnings, detail, the change; what `always` would allow, behind it."""
-    head, diff, tail = question_parts(request)
+    parts = question_parts(request)
+    head, diff, tail = parts.told, parts.diff, parts.tail
     behind = [QuestionLine("label", ""), *tail] if tail else []
     if not diff:
         return [*head, *behind]

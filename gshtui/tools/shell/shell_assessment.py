@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from gshtui.commands.declaration import Assessment, Effect, JudgedPart
 from gshtui.guard.policy import sensitive_paths
@@ -96,6 +98,18 @@ def assess_line(command: str, folder: Location, project: Path, *, own_shell: boo
         parts=tuple(JudgedPart(part.text, part.verdict, part.rule, part.why) for part in judged.parts),
         reads=not why and judged.reads and not own_shell,
     )
+
+
+def with_values(assessment: Assessment, command: str, values: Mapping[str, str]) -> tuple[Assessment, frozenset[str]]:
+    """The question about the line as it runs: with the values of its variables where they stand; and their names."""
+    from gshtui.guard.policy.shell_line import expanded
+
+    shown, names = expanded(command, values)
+    if shown == command:
+        return assessment, frozenset()
+    where = assessment.detail.partition("\n")[0]
+    detail = f"{where}\n{visible(shown, counted=False)}"
+    return replace(assessment, subject=one_line(literal(shown), limit=300), detail=detail), names
 
 
 def leads_to(command: str, folder: Path, project: Path) -> tuple[str, ...]:

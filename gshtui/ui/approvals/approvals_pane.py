@@ -40,7 +40,14 @@ from gshtui.guard.approval.answer_keys import (
     choices,
 )
 from gshtui.guard.approval.open_approvals import APPROVAL_EVENTS
-from gshtui.guard.approval.question_text import PROGRAM, only_line, question_parts, question_row, question_title
+from gshtui.guard.approval.question_text import (
+    PROGRAM,
+    QuestionLine,
+    only_line,
+    question_parts,
+    question_row,
+    question_title,
+)
 from gshtui.ui.approvals.approvals_state import (
     ApprovalsState,
     asked_fields,
@@ -59,7 +66,7 @@ from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.painting import always_draws_cursor
 from gshtui.ui.kit.textual.typed_app import app_of, pressed_at
 from gshtui.ui.kit.widget_messages import FeatureMessage, Intent, OpenTerminal
-from gshtui.ui.kit.widgets.fitted_text import fit
+from gshtui.ui.kit.widgets.fitted_text import fit, fit_middle
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
 
 REASON_LIMIT = 2_000
@@ -69,7 +76,11 @@ _FRAMED = 16
 """Rows of the window from which on a question has a frame."""
 _LEAST = 20
 """Cells that a question has in the row that waits, before its number and its key."""
-_MORE = 16
+_LEAST_NAME = 8
+"""Cells of a name in the title that are left where room is short."""
+_LISTED = 24
+"""Rows of the window from which on the answers are a list, whatever else there is to show."""
+_MORE = 27
 """Cells of the title in which the rows out of sight are counted."""
 
 
@@ -186,6 +197,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         """A title, the question, the answers."""
         yield Static(id="approval-title", markup=False)
         yield QuestionView(self.draw)
+        yield Static(id="approval-where", markup=False)
         yield Answers()
         yield Static(id="approval-note", markup=False)
 
@@ -319,7 +331,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.set_class(opened, "-open")
         view, answers = self.query_one(QuestionView), self.query_one(Answers)
         view.display = answers.display = opened and request is not None and not self._keys.in_rule
-        self.query_one("#approval-note", Static).display = False
+        for extra in ("#approval-where", "#approval-note"):
+            self.query_one(extra).display = False
         if request is None:
             self.query_one("#approval-title", Static).update(f"◆ {self.said}")
         elif opened:
@@ -333,11 +346,12 @@ class ApprovalsPane(Vertical, can_focus=True):
         count, place = len(self.state.waiting), self.state.place
         key = key_of(self, "approval.focus")
         of = f" · {place} of {count}" if count > 1 else ""
-        head, diff, _ = question_parts(request)
+        parts = question_parts(request)
         name = self.state.names.get(request.agent, "")
-        told = only_line(request.detail) if request.effect == PROGRAM else f"in {self._folder}"
-        others = [line for line in head[1:] if line.text.strip() != told]
-        all_said = not diff and all(line.kind == "warning" for line in others)
+        told = only_line(request.detail) if request.effect == PROGRAM else ""
+        others = [line for line in parts.head[1:] if line.text.strip() != told]
+        here = parts.where in ("", f"in {self._folder}")
+        all_said = here and not parts.diff and all(line.kind == "warning" for line in others)
         behind = "".join(f" · {line.text}" for line in others) if all_said else ""
         allow = f"{key_of(self, 'approval.allow')} allow · " if self._once and all_said else ""
         deny = f"{key_of(self, 'approval.refuse')} deny · " if self._takes_reason else ""
@@ -371,37 +385,57 @@ class ApprovalsPane(Vertical, can_focus=True):
         inner = max(8, self.content_size.width or width - 4)
         known = not self._keys.replaced
         marks = self.screen.focused is self and known and not self.writing
-        rows = answers.offer(request.approval, self.state.offered, inner, low=low, marks=marks)
+        parts = question_parts(request)
+        where = (
+            [text for _, text in wrapped_question([QuestionLine("detail", parts.where)], inner)] if parts.where else []
+        )
+        if len(where) > max(1, height // 8):
+            where = [fit_middle(parts.where, inner)]
+        place = self.query_one("#approval-where", Static)
+        place.display = bool(where) and view.display
+        place.update(Content("\n".join(where)))
         roomy = height >= _ROOMY
         self.set_class(roomy, "-roomy")
-        frame = 0 if low else 2 + roomy
+        name = self.state.names.get(request.agent, "")
         subject = one_line(request.subject, 200) if request.diff else ""
-        heading = question_title(request, self.state.names.get(request.agent, ""), subject)
+        heading = f"◆ {question_title(request, name, subject)}"
         of = f" · {self.state.place} of {len(self.state.waiting)}" if len(self.state.waiting) > 1 else ""
         tail = of if known else f"{of} · {key_of(self, 'approval.focus')} answers"
-        room = width - 4 - len(tail)
-        most = max(1, height // 2 - 1 - frame - rows)
+        room = width - 4 - cell_len(tail)
         named = request.effect == "write" and subject == request.subject and cell_len(heading) <= room
-        note = [text for _, text in wrapped_question(question_parts(request).tail, inner)]
-        left = max(1, most - len(note))
-        beside = len(note) < most and view.fit(inner, left, named=named, tail=False) and not (view.above or view.hidden)
-        if beside:  # behind the answers, where all of it has room
+        note = [text for _, text in wrapped_question(parts.tail, inner)]
+        for short in (low, True):  # rather few words for the answers than little of the question
+            rows = answers.offer(request.approval, self.state.offered, inner, low=short, marks=marks)
+            left = height // 2 - 1 - (0 if low else 2 + roomy) - len(where) - rows
+            most = max(1, left)
+            view.fit(inner, most, named=named, tail=False)
+            if height >= _LISTED or (left > 0 and not (view.above or view.hidden)):
+                break
+        told = view.fit(inner, max(1, most - len(note)), named=named, tail=False)
+        if len(note) < most and not (view.above or view.hidden):
             shown = self.query_one("#approval-note", Static)
             shown.display = bool(note) and view.display
             shown.update(Content("\n".join(note)))
-        else:
-            view.fit(inner, most, named=named)
+        else:  # it gives way, and is read on after what is asked
+            told = view.fit(inner, most, named=named, tail=False)
+            view.fit(inner, told, named=named)
         if named and (view.above or view.hidden) and cell_len(heading) > room - _MORE:
-            view.fit(inner, most)  # the title will shorten it
-        more = f" · ↑ {view.above}" if view.above and view.display else ""
-        more += f" · ↓ {view.hidden} more" if view.hidden and view.display else ""
+            view.fit(inner, told)  # the title will shorten it
+        up = f" · ↑ {view.above}" if view.above and view.display else ""
+        down = f" · ↓ {view.hidden} more" if view.hidden and view.display else ""
+        paging = f"{down} ({key_of(self, 'approval.page_down')})" if down else ""
+        counts = (f"{up}{paging}", f"{up}{down}", down)
         if self.said:  # rather said short than with the question's own words cut
             short = f" · {self.said.partition(';')[0]}"
-            tails = (f"{more} · {self.said}", f"{more}{short}", short)
-            more = next((one for one in tails if cell_len(heading) <= room - cell_len(one)), short)
-        tail = more + tail
-        heading = fit(f"◆ {heading}", max(8, width - 4 - len(tail))) + tail
-        self.query_one("#approval-title", Static).update(heading)
+            counts = (f"{up}{paging} · {self.said}", f"{up}{down}{short}", short)
+        tail = next((one for one in counts if cell_len(heading) <= room - cell_len(one)), counts[-1]) + tail
+        room = max(8, width - 4 - cell_len(tail))
+        if (over := cell_len(heading) - room) > 0:  # rather its own words than all of a name
+            who = one_line(name or request.agent, 40)
+            who = fit_middle(who, max(_LEAST_NAME, cell_len(who) - over))
+            titles = [f"◆ {question_title(request, who, subject, short=short)}" for short in (False, True)]
+            heading = next((one for one in titles if cell_len(one) <= room), titles[-1])
+        self.query_one("#approval-title", Static).update(fit(heading, room) + tail)
 
     def action_turn(self, by: int) -> None:
         """Bring another question to the front."""

@@ -89,8 +89,9 @@ def question_keys(offered: Sequence[Offer], waiting: int, width: int, height: in
 
 def question_lines(event: ApprovalRequested) -> list[CleanText]:
     """A question, with a count of the lines that do not fit."""
-    head, diff, tail = question_text.question_parts(event)
-    shown = _words(question_text.shortened(head, _QUESTION_LINES))
+    parts = question_text.question_parts(event)
+    diff, tail = parts.diff, parts.tail
+    shown = _words(question_text.shortened(parts.told, _QUESTION_LINES))
     if diff:
         shown += [clean_text(), *change_asked(diff, event.subject, _QUESTION_LINES)]
     shown += [*([clean_text()] if tail else []), *_words(tail)]
