@@ -43,9 +43,9 @@ MODULES = {
     # A face for one client on standard input and output, until that has gone.
     "acp": "gshtui.cli.faces",
     # Its options are a workflow's parameters, known once its file is read; it lends steps this terminal.
-    "workflow run": "gshtui.cli.workflow",
+    "workflow run": "gshtui.features.workflows.command_line",
     # Goes on with such a run, and lends the terminal in the same way.
-    "workflow resume": "gshtui.cli.workflow",
+    "workflow resume": "gshtui.features.workflows.command_line",
     # A face for other programs: a process, not a call of one.
     "mcp serve": "gshtui.cli.faces",
     # Is the keeper: a process, not a call of one.

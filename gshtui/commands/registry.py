@@ -60,6 +60,8 @@ class Registry:
         """The panes that offer actions, by key; one key can have several, such as pin and unpin."""
         self._added: dict[str, AnyCommand] = {}
         """Commands of plugins, which give way to ours of the same name, by name and alias."""
+        self.why_absent: Callable[[str], str] = lambda name: ""
+        """Why there is no command of a name that could be there, and what to do; empty: nobody knows it."""
         for command in commands:
             self.register(command)
 
@@ -185,6 +187,8 @@ class Registry:
             owner = self._names[name]
         if isinstance(owner, str):
             return self._commands[owner]
+        if hint := self.why_absent(name):
+            raise UnknownCommand(f"There is no command {name!r}.", hint=hint)
         near = self._doing(name) or similar_names(name, self._names, most=3)
         hint = f"Did you mean {' or '.join(near)}?" if near else "`help` lists all commands."
         raise UnknownCommand(f"There is no command {name!r}.", hint=hint)

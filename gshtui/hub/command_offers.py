@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from gshtui.bus.bus import Bus
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.hub import command_sources
 from gshtui.hub.provision import Provision
+from gshtui.settings.contract import Brought, brought
 from gshtui.settings.loader import Loaded
 
 if TYPE_CHECKING:
@@ -22,19 +21,11 @@ if TYPE_CHECKING:
     from gshtui.hosts.host_link import HostLinks
 
 
-class Room(msgspec.Struct, frozen=True):
-    """A module whose function `commands` makes commands."""
-
-    module: str
-    names: str
-    """Names and aliases of the commands, in their order."""
-    for_agents: bool = True
-    """An agent's own process has them, too; the others are for people, or the fleet's."""
-
-
+Room = functools.partial(Brought, "commands")
+"""A module whose function `commands` makes commands, and their names."""
 _FILE_TOOLS = "read glob grep cat head tail ls cd pwd write edit append mkdir rm"
 _MAIL, _CALLS = "say talk wall report", "create join leave calls topic invite history"
-ROOMS: Mapping[str, tuple[Room, ...]] = {
+ROOMS: Mapping[str, tuple[Brought, ...]] = {
     "hub": (
         Room("gshtui.tools.commands", f"{_FILE_TOOLS} bash git_commit git_worktree"),
         Room("gshtui.tools.code.code_commands", "code"),
@@ -79,7 +70,6 @@ ROOMS: Mapping[str, tuple[Room, ...]] = {
         Room("gshtui.agents.commands.approval_commands", "approvals permissions", for_agents=False),
     ),
     "guard": (Room("gshtui.guard.mode_commands", "mode", for_agents=False),),
-    "workflows": (Room("gshtui.workflows.commands", "workflow workflows", for_agents=False),),
     "providers": (Room("gshtui.providers.model_command", "model effort"),),
     "contexts": (
         Room(
@@ -107,12 +97,12 @@ def load_rooms() -> None:
     """Load the modules of an agent's own commands. It takes long: call it in a thread before they are created."""
     for room in _all_rooms():
         if room.for_agents:
-            import_module(room.module)
+            import_module(room.value)
     for needed in ("gshtui.guard.sandbox.sandboxes", "gshtui.tools.code.python_tool"):
         import_module(needed)
 
 
-def _all_rooms() -> Iterator[Room]:
+def _all_rooms() -> Iterator[Brought]:
     return (room for rooms in ROOMS.values() for room in rooms)
 
 
@@ -133,6 +123,11 @@ class CommandOffers:
         self.things = Provision(registry, bus, loaded, settings)
         """What the rooms need; the parts of a hub add theirs."""
         self.things.add_from(command_sources)
+        self._features = settings.features
+        self._started: set[str] = set()
+        registry.why_absent = self._why_absent
+        for one in brought("things", settings.features):
+            self.things.add_later(one.name, one.load)
 
     def leave_out(self, families: Iterable[str]) -> None:
         """Offer none of these rooms, by the first name of each."""
@@ -140,13 +135,28 @@ class CommandOffers:
 
     def offer(self, part: str) -> None:
         """Offer the rooms of a part, which provides what they need."""
-        for room in ROOMS[part]:
-            names = room.names.split()
+        self._started.add(part)
+        for room in (*ROOMS[part], *self._rooms_after(part)):
+            names = room.name.split()
             if names[0] not in self._left_out and (room.for_agents or not self._of_agent):
                 self._registry.offer(names, functools.partial(self._make, room))
 
-    def _make(self, room: Room) -> list[AnyCommand]:
-        made: list[AnyCommand] = self.things.call(import_module(room.module).commands)
+    def _rooms_after(self, part: str) -> Iterator[Brought]:
+        """Those of our features that have waited for this part last."""
+        for one in brought("commands", self._features):
+            after = one.after.split()
+            if part in after and self._started.issuperset(after):
+                yield one
+
+    def _why_absent(self, name: str) -> str:
+        on = [one.value for one in brought("commands", self._features)]
+        for one in brought("commands"):
+            if one.value not in on and name.partition(" ")[0] in one.name.split():
+                return f"Its feature is switched off: `config set features.{one.feature} true` switches it on."
+        return ""
+
+    def _make(self, room: Brought) -> list[AnyCommand]:
+        made: list[AnyCommand] = self.things.call(room.load())
         return made if self.acting is None else [self.acting(command) for command in made]
 
     @property

@@ -104,10 +104,8 @@ async def start_guard(hub: Hub) -> None:
     hub.approvals = ApprovalWatch(hub.bus)
     hub.parts.stops_with("guard", hub.approvals.close)
     from gshtui.hub.parts.mode_part import offer_modes, prove_auto
-    from gshtui.hub.parts.workflow_part import offer_workflows
 
     offer_modes(hub, hub.gate)
-    offer_workflows(hub)
     if mode == "auto" and hub.options.respondent != "policy" and there is None:
         await prove_auto(hub, hub.gate)
 

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from gshtui.store.tables.message_table import StoredMessage
     from gshtui.store.tables.prompt_table import PromptTable
     from gshtui.store.tables.shell_tables import ShellTables
-    from gshtui.workflows.workflow_service import WorkflowService
 
 StartPart = Callable[["Hub"], Awaitable[None]]
 """Starts one part of a hub. Raises an `ExpectedError` if it cannot."""
@@ -134,8 +133,6 @@ class Hub:
         """The hooks of its agents, once there are agents and hooks."""
         self.read_prompts: Callable[[], Coroutine[Any, Any, None]] = _nothing
         """Makes commands of the prompts that people keep as files."""
-        self.make_workflows: Callable[[], WorkflowService] | None = None
-        """Gives the runs of workflows, once there can be some."""
 
     async def start(self) -> None:
         """Start the parts that the options name, in order. Never raises: failures are in `failed` and on the bus."""
@@ -191,7 +188,7 @@ class Hub:
         if os.path.exists(plugins.approvals_file()):  # noqa: PTH110 - false for a refused path
             from gshtui.hub.plugin_offers import add_plugins  # few have plugins
 
-            await add_plugins(self.registry, self.bus)
+            await add_plugins(self.registry, self.bus, self.offers.things)
 
     async def _tell_news(self) -> None:
         from gshtui.hub.plugin_offers import announce_plugins

@@ -7,30 +7,36 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, cast
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Access, Command
 from gshtui.commands.registry import AnyCommand, Registry
+from gshtui.hub.provision import Provision
 from gshtui.settings import plugins
+from gshtui.settings.contract import PluginKind
 from gshtui.settings.plugins import LoadedContribution, PluginError
 from gshtui.text.sanitise import one_line
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 
-async def add_plugins(registry: Registry, bus: Bus) -> None:
-    """Add what approved plugins bring. Raises nothing."""
+async def add_plugins(registry: Registry, bus: Bus, things: Provision) -> None:
+    """Add the commands and tools of approved plugins, and what these work on. Raises nothing."""
     try:
         found = await asyncio.to_thread(_load)
     except PluginError as error:
         bus.publish(Noticed(level="warning", text=error.message, hint=error.hint, about="plugins"))
         return
-    for one, as_tools in found:
+    for kind, one in found:
         try:
-            for command in commands_of(one, as_tools=as_tools):
+            if kind == "things":
+                things.add_later(one.name, partial(_same, made_by(one)))
+                continue
+            for command in commands_of(one, things, as_tools=kind == "tools"):
                 registry.add(command)
         except ValueError as error:
             text = one.problem or f"The plugin {one.plugin.name} brings {one_line(one.name, 40)}, which is not used: "
@@ -51,16 +57,27 @@ async def announce_plugins(bus: Bus) -> None:
         bus.publish(Noticed(level="info", text=text, hint=hint, about="plugins"))
 
 
-def commands_of(one: LoadedContribution, *, as_tools: bool) -> list[AnyCommand]:
-    """The commands that an entry point gives: one, several, or a function that makes them. `as_tools`: agents get them
-    as tools. Raises `ValueError`: they are none, or their names cannot be used.
+def _same(maker: Callable[..., object]) -> Callable[..., object]:
+    return maker
+
+
+def made_by(one: LoadedContribution) -> Callable[..., object]:
+    """The maker that an entry point gives. Raises `ValueError`: it is none."""
+    if one.problem or not callable(one.found):
+        raise ValueError(one.problem or "it is no function")
+    return one.found
+
+
+def commands_of(one: LoadedContribution, things: Provision, *, as_tools: bool) -> list[AnyCommand]:
+    """The commands that an entry point gives: one, several, or a function that makes them, of what its parameters name.
+    `as_tools`: agents get them as tools. Raises `ValueError`: they are none, or their names cannot be used.
     """
     if one.problem:
         raise ValueError(one.problem)
     given: Any = one.found
     if callable(given) and not isinstance(given, Command):
         try:
-            given = given()
+            given = things.call(given)
         except Exception as error:  # whatever it does, the rest works
             raise ValueError(f"it failed with {one_line(f'{type(error).__name__}: {error}', 160)}") from error
     if isinstance(given, Command):
@@ -83,8 +100,6 @@ def _iterable(given: Any) -> bool:
     return isinstance(given, Iterable) and not isinstance(given, str | bytes)
 
 
-def _load() -> list[tuple[LoadedContribution, bool]]:
-    return [
-        *((one, False) for one in plugins.load_contributions("commands")),
-        *((one, True) for one in plugins.load_contributions("tools")),
-    ]
+def _load() -> list[tuple[PluginKind, LoadedContribution]]:
+    kinds: tuple[PluginKind, ...] = ("things", "commands", "tools")
+    return [(kind, one) for kind in kinds for one in plugins.load_contributions(kind)]

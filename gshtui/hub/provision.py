@@ -20,6 +20,7 @@ class Provision:
 
     def __init__(self, *things: object) -> None:
         self._makers: dict[str, Callable[..., object]] = {}
+        self._later: dict[str, Callable[[], Callable[..., object]]] = {}
         self._made: dict[str, Any] = {}
         self.have(*things)
 
@@ -30,6 +31,12 @@ class Provision:
     def add(self, *makers: Callable[..., object]) -> None:
         """Provide what each of these returns, which its annotation names. Their parameters are provided, too."""
         self._makers.update({maker.__annotations__["return"]: maker for maker in makers})
+
+    def add_later(self, kind: str, load: Callable[[], Callable[..., object]]) -> None:
+        """Provide this kind by the maker that is loaded when one is needed. Raises `ValueError`: there is one."""
+        if self._has(kind):
+            raise ValueError(f"there is a {kind} already")
+        self._later[kind] = load
 
     def add_from(self, module: ModuleType) -> None:
         """Provide what each function of this module returns."""
@@ -49,7 +56,8 @@ class Provision:
         """Call it with what its parameters name. Raises `LookupError`: there is no such thing here."""
         given: dict[str, object] = {}
         for name, parameter in inspect.signature(maker).parameters.items():
-            kind = parameter.annotation.removesuffix(_OR_NONE)
+            kind = parameter.annotation
+            kind = (kind if isinstance(kind, str) else str(getattr(kind, "__name__", ""))).removesuffix(_OR_NONE)
             later = kind.startswith(_LATER)
             kind = kind[len(_LATER) : -1] if later else kind
             if kind.endswith(_OR_NONE):
@@ -62,11 +70,12 @@ class Provision:
         return lambda: self._of(kind) if self._has(kind) else None
 
     def _has(self, kind: str) -> bool:
-        return kind in self._made or kind in self._makers
+        return kind in self._made or kind in self._makers or kind in self._later
 
     def _of(self, kind: str) -> Any:
         if kind not in self._made:
-            if kind not in self._makers:
+            if not self._has(kind):
                 raise LookupError(f"nothing here is a {kind}")
-            self._made[kind] = self.call(self._makers[kind])
+            maker = self._later[kind]() if kind in self._later else self._makers[kind]
+            self._made[kind] = self.call(maker)
         return self._made[kind]

@@ -223,7 +223,7 @@ def _user_layer() -> CheckedFile:
 
 
 def _settings_in(file: TomlFile) -> dict[str, Any]:
-    """What a file has of settings: its workflows are read by those who run them, `workflows/workflow_library.py`."""
+    """What a file has of settings: its workflows are read by `features/workflows/workflow_library.py`."""
     return {name: table for name, table in file.data.items() if name != "workflows"}
 
 

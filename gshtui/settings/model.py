@@ -15,6 +15,7 @@ from gshtui.settings.settings_tables import (
     Budgets,
     CodeSettings,
     Context,
+    Features,
     General,
     GroupSettings,
     Hooks,
@@ -95,6 +96,7 @@ class Settings(BaseSettings):
     sandbox: Sandbox = Field(default_factory=Sandbox, description="What agents' commands may reach.")
     tmux: Tmux = Field(default_factory=Tmux, description="Agents' terminals.")
     worktrees: Worktrees = Field(default_factory=Worktrees, description="Git worktrees that agents work in.")
+    features: Features = Field(default_factory=Features, description="Features that can be switched off.")
     python: Python = Field(default_factory=Python, description="The agents' Python runtime.")
     code: CodeSettings = Field(default_factory=CodeSettings, description="What language servers say of changed code.")
     language_servers: dict[str, LanguageServerSettings] = Field(default={}, description="Language servers, by name.")

@@ -22,6 +22,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gshtui.settings import paths
+from gshtui.settings.contract import PLUGIN_KINDS, PluginKind
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.files import private_files
 from gshtui.system.json_types import is_array, is_object
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
     from gshtui.settings.claude_plugins import ClaudePlugin
 
-PluginKind = Literal["commands", "tools", "providers", "personas", "programs"]
-KINDS: tuple[PluginKind, ...] = ("commands", "tools", "providers", "personas", "programs")
 PartKind = PluginKind | Literal["prompts", "skills", "MCP servers", "hooks"]
 PREFIX = "gshtui."
 """Before a kind as the group of an entry point: `gshtui.commands`."""
@@ -373,7 +372,7 @@ def _plugin(distribution: Distribution, approved: dict[str, str]) -> Plugin | No
         entries = [one for one in distribution.entry_points if one.group.startswith(PREFIX)]
         brought = tuple(
             PluginPart(kind, one_line(one.name, 60), one_line(one.value, 200))
-            for kind in KINDS
+            for kind in PLUGIN_KINDS
             for one in entries
             if one.group == PREFIX + kind
         )

@@ -341,6 +341,12 @@ class Worktrees(SettingsTable):
     )
 
 
+class Features(SettingsTable):
+    """Our features that can be switched off, by name (`contract.py`)."""
+
+    workflows: bool = Field(default=True, description="Chains of steps around a model.", json_schema_extra=FALSE)
+
+
 class Python(SettingsTable):
     """The persistent Python runtime of agents."""
 

@@ -14,9 +14,11 @@ from gshtui.agents.personas import load_personas
 from gshtui.commands.declaration import Caller, Command, Invocation, Outcome, Parameters
 from gshtui.commands.registry import Registry
 from gshtui.commands.schema import tool_schema
-from gshtui.hub.plugin_offers import commands_of
+from gshtui.hub.plugin_offers import commands_of, made_by
+from gshtui.hub.provision import Provision
 from gshtui.programs.profiles import profile
 from gshtui.settings import plugins
+from gshtui.settings.contract import PLUGIN_KINDS
 from gshtui.settings.plugins import LoadedContribution, Plugin, PluginError, PluginPart
 from tests.kit.command import ROOT, CommandResult, run_gsh
 
@@ -57,7 +59,7 @@ def test_nothing_is_loaded_before_it_is_approved_and_all_of_it_afterwards(instal
     assert ran_with(installed, "run", "reverse abc", cwd=tmp_path).code == 2
     listed = json.loads(run(installed, "plugins", "ls", "--json", cwd=tmp_path))
     assert [(one["name"], one["state"]) for one in listed["plugins"]] == [("gsh-example", "new")]
-    assert {one["kind"] for one in listed["plugins"][0]["contributions"]} == set(plugins.KINDS)
+    assert {one["kind"] for one in listed["plugins"][0]["contributions"]} == set(PLUGIN_KINDS)
     refused = ran_with(installed, "plugins", "approve", "gsh-example", cwd=tmp_path)
     assert refused.code == 4 and "Its code may do whatever you may" in refused.err and "--yes" in refused.err
     said = run(installed, "plugins", "approve", "gsh-example", "--yes", cwd=tmp_path)
@@ -167,9 +169,9 @@ def _fails() -> object:
 )
 def test_what_is_no_command_is_refused_in_words(found: object, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        commands_of(brought(found), as_tools=False)
+        commands_of(brought(found), Provision(), as_tools=False)
     with pytest.raises(ValueError, match="not declared as a tool"):
-        commands_of(brought(made("plain")), as_tools=True)
+        commands_of(brought(made("plain")), Provision(), as_tools=True)
 
 
 def test_a_module_that_fails_to_import_leaves_the_rest_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +189,9 @@ def test_a_module_that_fails_to_import_leaves_the_rest_alone(tmp_path: Path, mon
 
 def test_the_tool_of_the_example_has_a_schema(installed: Path) -> None:
     plugins.approve("gsh-example")
-    (one,) = plugins.load_contributions("tools")
-    (command,) = commands_of(one, as_tools=True)
+    (one,), (counter,) = plugins.load_contributions("tools"), plugins.load_contributions("things")
+    things = Provision()
+    things.add_later(counter.name, lambda: made_by(counter))
+    (command,) = commands_of(one, things, as_tools=True)
     assert list(tool_schema(command)["properties"]) == ["text"]
     assert Caller("main", is_agent=True).is_agent

@@ -12,12 +12,12 @@ from gshtui.bus.events.workflow_events import (
     WorkflowStepStarted,
 )
 from gshtui.bus.workflow_data import StepHead, StepResult, WorkflowRunRow
+from gshtui.features.workflows import workflow_calls as calls
+from gshtui.features.workflows.commands import commands
+from gshtui.features.workflows.window.run_state import RunView, loaded, reduce_run
+from gshtui.features.workflows.window.run_tab import RunTab
+from gshtui.features.workflows.workflow_library import WorkflowLibrary
 from gshtui.ui.kit.widgets.dialogs import Picker
-from gshtui.ui.workflows.run_state import RunView, loaded, reduce_run
-from gshtui.ui.workflows.run_tab import RunTab
-from gshtui.workflows import workflow_calls as calls
-from gshtui.workflows.commands import commands
-from gshtui.workflows.workflow_library import WorkflowLibrary
 from tests.kit.fake_hub import FakeHub
 from tests.kit.snapshots import Snap, screens, snap
 from tests.kit.terminal_agents import wait_until

@@ -11,10 +11,10 @@ from gshtui.bus.events.workflow_events import (
 )
 from gshtui.bus.workflow_data import StepHead, StepResult
 from gshtui.commands.declaration import Caller, Invocation
+from gshtui.features.workflows.commands import end_text
+from gshtui.features.workflows.workflow_run import RunEnd
 from gshtui.ui.conversation.conversation_state import ConversationState
 from gshtui.ui.kit.transcript.entries import NoticeEntry, Put, ToolEntry
-from gshtui.workflows.commands import end_text
-from gshtui.workflows.workflow_run import RunEnd
 
 HEADS = (StepHead(1, "Look", "shell"), StepHead(2, "Say", "llm"))
 

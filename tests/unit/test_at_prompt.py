@@ -11,11 +11,12 @@ from gshtui import __version__
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.cli.at_prompt import command_of
 from gshtui.cli.root import run
+from gshtui.features.workflows import workflow_process
+from gshtui.features.workflows.workflow_process import WorkflowOptions
 from gshtui.guard.approval.answer_keys import KeyChosen
 from gshtui.headless.shells.recorded_run import HEAD, TAIL, Printed
-from gshtui.headless.turns import approval_prompt, workflow_process
+from gshtui.headless.turns import approval_prompt
 from gshtui.headless.turns.gsh_prompt import PromptSession
-from gshtui.headless.turns.workflow_process import WorkflowOptions
 from gshtui.shell import plugin
 
 COMMANDS = {

@@ -24,7 +24,7 @@ async def test_every_room_makes_the_commands_that_the_list_names(tmp_path: Path)
     """Of what the hub provides; the registry refuses other commands."""
     async with running_hub(tmp_path, parts=PARTS, visiting=True) as hub:
         made = {name for command in hub.registry for name in (command.name, *command.aliases)}
-    listed = {name for rooms in ROOMS.values() for room in rooms for name in room.names.split()}
+    listed = {name for rooms in ROOMS.values() for room in rooms for name in room.name.split()}
     assert listed - made == {"ssh"}
 
 
@@ -41,7 +41,7 @@ def _types(file: Path) -> Iterator[tuple[ast.FunctionDef, dict[str, str]]]:
 def test_an_annotation_means_one_type_everywhere() -> None:
     """What is provided is found by the name of its type alone."""
     asked: dict[str, set[str]] = {}
-    for module in {room.module for rooms in ROOMS.values() for room in rooms}:
+    for module in {room.value for rooms in ROOMS.values() for room in rooms}:
         for made, origins in _types(Path(*module.split(".")).with_suffix(".py")):
             for argument in made.args.args if made.name == "commands" else ():
                 for name in re.findall(r"\w+", ast.unparse(argument.annotation or ast.Name("self"))):
@@ -87,7 +87,7 @@ async def make():
     before = set(sys.modules)
     for room in (*ROOMS["hub"], *ROOMS["models"]):
         if room.for_agents:
-            hub.registry.get(room.names.split()[0])
+            hub.registry.get(room.name.split()[0])
     print(sorted(name for name in set(sys.modules) - before if name.startswith("gshtui.")))
     await hub.stop()
 asyncio.run(make())
@@ -103,4 +103,4 @@ def test_the_rooms_are_loaded_before_the_commands_are_made(tmp_path: Path) -> No
 
 async def test_the_rooms_of_the_settings_need_no_hub(tmp_path: Path) -> None:
     made = {name for command in LocalCommands(load(tmp_path)).registry for name in (command.name, *command.aliases)}
-    assert made == {name for room in ROOMS["settings"] for name in room.names.split()} - {"ssh"}
+    assert made == {name for room in ROOMS["settings"] for name in room.name.split()} - {"ssh"}

@@ -8,13 +8,13 @@ import pytest
 from gshtui.agents.personas import load_personas
 from gshtui.agents.prompts.prompt_store import read_prompts
 from gshtui.agents.skills.skill_store import read_skills
+from gshtui.features.workflows.workflow_parser import WorkflowError, read_workflows
 from gshtui.guard.rules.rule_book import read_rules
 from gshtui.mcp_client.import_sources import found_servers
 from gshtui.programs.profiles import profile
 from gshtui.providers.catalog import Catalog
 from gshtui.settings import loader, paths
 from gshtui.settings.toml_file import MAX_BYTES
-from gshtui.workflows.workflow_parser import WorkflowError, read_workflows
 
 HOSTILE = {
     "no utf-8": b"\xff\xfe\x80 = 1\n",

@@ -27,6 +27,7 @@ from gshtui.cli.root import root
 from gshtui.context.assembly import instruction_files
 from gshtui.context.commands import context_mount
 from gshtui.context.commands.context_mount import ASSEMBLY
+from gshtui.features.workflows.workflow_library import read_library
 from gshtui.guard.rules.rule_book import RuleFiles
 from gshtui.headless import exits
 from gshtui.hosts import host_package
@@ -44,7 +45,6 @@ from gshtui.tools.git import worktree_create
 from gshtui.ui.kit.drawing.theme_files import read_themes
 from gshtui.ui.kit.drawing.themes import OURS
 from gshtui.ui.kit.keys.key_table import KEYS, SHELL, TRANSCRIPT
-from gshtui.workflows.workflow_library import read_library
 from tests.kit.configuration import made_project, project_file, user_file
 from tests.kit.home import Home
 from tests.kit.manual import MANUAL, PAGES, keys, name_of, words

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.features.workflows.definition import LlmAction, ShellAction, ToolAction, Workflow, WorkflowError
+from gshtui.features.workflows.parameters import environment_of, given_words, values_of
+from gshtui.features.workflows.workflow_library import read_library
+from gshtui.features.workflows.workflow_parser import read_workflows
 from gshtui.settings import trust
 from gshtui.settings.loader import load
-from gshtui.workflows.definition import LlmAction, ShellAction, ToolAction, Workflow, WorkflowError
-from gshtui.workflows.parameters import environment_of, given_words, values_of
-from gshtui.workflows.workflow_library import read_library
-from gshtui.workflows.workflow_parser import read_workflows
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gshtui.features.workflows.definition import Template
+from gshtui.features.workflows.templates import TemplateError, holds, number, references, render, shell_script
 from gshtui.guard.policy.shell_line import quoting_at
-from gshtui.workflows.definition import Template
-from gshtui.workflows.templates import TemplateError, holds, number, references, render, shell_script
 from tests.kit.storms import examples
 
 VALUES: dict[str, Any] = {

@@ -43,6 +43,7 @@ _GROUPS: dict[str, str] = {
     "hub": "Background",
     "sessions": "Conversations",
     "store": "Record",
+    "features": "Features",
     "general": "Files",
     "persona": "Personas",
     "new": "Personas",

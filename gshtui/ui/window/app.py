@@ -48,7 +48,7 @@ from gshtui.ui.prompt.prompt_status import PromptStatus
 from gshtui.ui.settings.settings_feature import SettingsFeature
 from gshtui.ui.window import lazy_imports
 from gshtui.ui.window.farewell import farewell
-from gshtui.ui.window.features import FEATURES, action_of, own_keys, slash_words
+from gshtui.ui.window.features import FEATURES, action_of, own_keys, slash_words, switched_off
 from gshtui.ui.window.main_area import MainArea, SessionOffer
 from gshtui.ui.window.notifications import Attention, Notices
 from gshtui.ui.window.stylesheets import style_paths
@@ -99,6 +99,8 @@ class Workbench(ThemedApp[int], AppBase):
         self.bench = WorkbenchScreen(layout, project, branch, self.front, self.make_centre(), self.clock)
         self.parts = [make(self) for make in FEATURES]
         """The features."""
+        self.keys_off: frozenset[str] = frozenset()
+        """Those of features that are switched off."""
         self._attention = Attention(self)
         self._theme_problem = ""
         """What the person was told last of their theme's file."""
@@ -290,6 +292,8 @@ class Workbench(ThemedApp[int], AppBase):
             return False
         if action in ("press", "palette") and self.screen_stack and self.screen.is_modal:
             return False  # what it opens would be behind the dialog, and take the keys
+        if action == "press" and self.keys_off.issuperset(parameters):
+            return False
         if parameters == ("tabs.view",):
             pane = self.bench.deck.panes.get(self.bench.deck.front)
             return pane is not None and pane.has_other_view
@@ -311,7 +315,7 @@ class Workbench(ThemedApp[int], AppBase):
         from gshtui.ui.window.help import HelpScreen, help_screen
 
         if not isinstance(self.screen, HelpScreen):
-            self.push_screen(help_screen(self.screen))
+            self.push_screen(help_screen(self.screen, self.keys_off))
 
     def action_sleep(self) -> None:
         from gshtui.ui.kit.terminal_handoff import has_job_control, sleep_until_continued
@@ -545,6 +549,9 @@ class Workbench(ThemedApp[int], AppBase):
 
     def apply_settings(self, settings: Settings) -> None:
         """Apply what the window takes from the settings."""
+        if off := {part for part in self.parts if type(part) in switched_off(settings.features)}:
+            self.parts = [part for part in self.parts if part not in off]
+            self.keys_off |= {key for part in off for key in (*part.KEYS, *part.PALETTE)}
         self.upkeep.apply(settings, self.bridge, self._watchers)
         if (chat := self._conversation) is not None:
             chat.transcript.result_lines = settings.ui.result_lines

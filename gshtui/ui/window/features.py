@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from gshtui.settings.contract import brought
 from gshtui.ui.agents.agents_feature import AgentsFeature
 from gshtui.ui.approvals.approvals_feature import ApprovalsFeature
 from gshtui.ui.calls.calls_feature import CallsFeature
@@ -19,8 +21,12 @@ from gshtui.ui.shell.shell_feature import ShellFeature
 from gshtui.ui.terminal.terminal_feature import TerminalFeature
 from gshtui.ui.window.own_status import OwnStatus
 from gshtui.ui.window.window_feature import WindowFeature
-from gshtui.ui.workflows.workflows_feature import WorkflowsFeature
 
+if TYPE_CHECKING:
+    from gshtui.settings.settings_tables import Features
+
+_BROUGHT: dict[str, type[Feature]] = {one.name: one.load() for one in brought("windows")}
+"""Those that come in by the plugins' door, by the names under which the settings can switch them off."""
 FEATURES: tuple[type[Feature], ...] = (
     WindowFeature,
     ConversationFeature,
@@ -34,7 +40,7 @@ FEATURES: tuple[type[Feature], ...] = (
     PlanFeature,
     PythonFeature,
     ServersFeature,
-    WorkflowsFeature,
+    *_BROUGHT.values(),
     SettingsFeature,
     OwnStatus,
 )
@@ -65,6 +71,11 @@ PALETTE = (
     "app.quit",
 )
 """The keys in the palette, in order."""
+
+
+def switched_off(switches: Features) -> frozenset[type[Feature]]:
+    """Those that the settings switch off; they are known once the window has its hub."""
+    return frozenset(made for name, made in _BROUGHT.items() if not getattr(switches, name))
 
 
 def own_keys() -> list[str]:

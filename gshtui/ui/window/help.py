@@ -118,8 +118,8 @@ class HelpScreen(ModalScreen[None]):
         return help_text(here, elsewhere, min(WIDEST, app_of(self).size.width * 96 // 100 - 6))
 
 
-def help_screen(asked_on: Screen[object]) -> HelpScreen:
-    """Help for a screen as it is now, with its focus."""
+def help_screen(asked_on: Screen[object], off: Collection[str] = ()) -> HelpScreen:
+    """Help for a screen as it is now, with its focus. `off`: keys that nothing here has."""
     active = [one for one in asked_on.active_bindings.values() if one.enabled and not one.binding.system]
     own = {one.binding.id for one in active if one.node is not asked_on and isinstance(one.node, Widget)}
     bindings = [one.binding for one in active]
@@ -127,7 +127,7 @@ def help_screen(asked_on: Screen[object]) -> HelpScreen:
     first = {id for id in own if id}
     here = help_rows(bindings, first, extended=sends_every_key(app))
     working = {binding.id for binding in bindings if binding.id}
-    return HelpScreen(here, other_rows(working, lambda id: shown_keys(asked_on, id)))
+    return HelpScreen(here, other_rows(working.union(off), lambda id: shown_keys(asked_on, id)))
 
 
 def help_rows(

@@ -82,6 +82,8 @@ class PaletteHost(WorkbenchPort, Protocol):
     @property
     def bench(self) -> WorkbenchScreen: ...
     @property
+    def keys_off(self) -> frozenset[str]: ...
+    @property
     def available_themes(self) -> Mapping[str, object]: ...
     def choose_theme(self, name: str) -> None: ...
     def part(self, kind: type[ConversationFeature]) -> ConversationFeature: ...
@@ -91,7 +93,8 @@ def action_entries(window: PaletteHost) -> Iterator[PaletteEntry]:
     """The actions of keys: those that work everywhere first, then those of the panes."""
     everywhere = dict(palette_actions())
     for id, action in everywhere.items():
-        yield _action_entry(id, partial(window.run_action, action), window.bench)
+        if id not in window.keys_off:
+            yield _action_entry(id, partial(window.run_action, action), window.bench)
     for widget in _places(window.bench):
         for id, action in _bindings(widget):
             if id in everywhere:

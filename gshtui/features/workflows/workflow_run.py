@@ -31,18 +31,9 @@ from gshtui.bus.events.workflow_events import (
 )
 from gshtui.bus.workflow_data import RunState, StepHead, StepResult, WorkflowRunRow
 from gshtui.commands.declaration import Assessment, CommandError, Effect
-from gshtui.guard.approval.gate import Call
-from gshtui.guard.secrets.child_environment import is_secret_variable
-from gshtui.store.engine.store_errors import StoreError
-from gshtui.system.ids import new_id
-from gshtui.system.processes.process_identity import this_process
-from gshtui.system.processes.time_limit import time_limit
-from gshtui.system.tasks import cancel_and_wait
-from gshtui.text.glob_pattern import compile_glob
-from gshtui.text.sanitise import one_line
-from gshtui.workflows import templates
-from gshtui.workflows.agent_step import AgentRequest, StepAgents
-from gshtui.workflows.definition import (
+from gshtui.features.workflows import templates
+from gshtui.features.workflows.agent_step import AgentRequest, StepAgents
+from gshtui.features.workflows.definition import (
     LlmAction,
     PythonAction,
     RunEnd,
@@ -54,9 +45,26 @@ from gshtui.workflows.definition import (
     WorkflowStep,
     templates_in,
 )
-from gshtui.workflows.step_process import StepCall, StepPlace, Stream, answered, run_python, run_shell, step_seconds
-from gshtui.workflows.templates import TemplateError
-from gshtui.workflows.tool_step import StepTools
+from gshtui.features.workflows.step_process import (
+    StepCall,
+    StepPlace,
+    Stream,
+    answered,
+    run_python,
+    run_shell,
+    step_seconds,
+)
+from gshtui.features.workflows.templates import TemplateError
+from gshtui.features.workflows.tool_step import StepTools
+from gshtui.guard.approval.gate import Call
+from gshtui.guard.secrets.child_environment import is_secret_variable
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.system.ids import new_id
+from gshtui.system.processes.process_identity import this_process
+from gshtui.system.processes.time_limit import time_limit
+from gshtui.system.tasks import cancel_and_wait
+from gshtui.text.glob_pattern import compile_glob
+from gshtui.text.sanitise import one_line
 
 _AT_ONCE = 8
 """Steps that run side by side at most."""

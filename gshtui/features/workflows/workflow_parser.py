@@ -15,10 +15,8 @@ import yaml
 from msgspec.structs import replace
 
 from gshtui.bus.workflow_data import WorkflowSource
-from gshtui.text.sanitise import one_line
-from gshtui.text.similar_names import similar_names
-from gshtui.workflows import templates
-from gshtui.workflows.definition import (
+from gshtui.features.workflows import templates
+from gshtui.features.workflows.definition import (
     MOST_BYTES,
     Action,
     LlmAction,
@@ -35,8 +33,10 @@ from gshtui.workflows.definition import (
     WorkflowStep,
     templates_in,
 )
-from gshtui.workflows.parameters import parameter_value
-from gshtui.workflows.templates import TemplateError
+from gshtui.features.workflows.parameters import parameter_value
+from gshtui.features.workflows.templates import TemplateError
+from gshtui.text.sanitise import one_line
+from gshtui.text.similar_names import similar_names
 
 MOST_STEPS = 200
 _DEEPEST = 12

@@ -30,10 +30,7 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
-from gshtui.store.engine.store_errors import StoreError
-from gshtui.text import markdown_table
-from gshtui.text.sanitise import one_line, plain
-from gshtui.workflows.definition import (
+from gshtui.features.workflows.definition import (
     Parameter,
     RunEnd,
     Workflow,
@@ -41,8 +38,8 @@ from gshtui.workflows.definition import (
     stopped_sentence,
     unknown_steps,
 )
-from gshtui.workflows.parameters import option
-from gshtui.workflows.workflow_calls import (
+from gshtui.features.workflows.parameters import option
+from gshtui.features.workflows.workflow_calls import (
     GROUP,
     CancelRun,
     ListRuns,
@@ -53,11 +50,14 @@ from gshtui.workflows.workflow_calls import (
     ShowWorkflow,
     WorkflowRuns,
 )
-from gshtui.workflows.workflow_library import WorkflowLibrary
+from gshtui.features.workflows.workflow_library import WorkflowLibrary
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.text import markdown_table
+from gshtui.text.sanitise import one_line, plain
 
 if TYPE_CHECKING:
-    from gshtui.workflows.workflow_run import WorkflowRun
-    from gshtui.workflows.workflow_service import WorkflowService
+    from gshtui.features.workflows.workflow_run import WorkflowRun
+    from gshtui.features.workflows.workflow_service import WorkflowService
 
 _SIGNS = {"done": "✓", "skipped": "–", "running": "▸", "waiting": "·"}
 

@@ -34,6 +34,8 @@ from gshtui.commands import execution
 from gshtui.commands.declaration import Caller
 from gshtui.commands.registry import Registry
 from gshtui.context.assembly.system_section import system_sections
+from gshtui.features.workflows.agent_step import AgentAnswer, AgentRequest
+from gshtui.features.workflows.definition import WorkflowError
 from gshtui.fleet.commands.spawn_command import SpawnAgent
 from gshtui.fleet.core.agent_calls import InterruptAgent, ShowAgent, WaitForAgent
 from gshtui.fleet.native.commands import spawn_assessment
@@ -46,8 +48,6 @@ from gshtui.hub.parts.agents_part import surroundings
 from gshtui.providers.port import ProviderError
 from gshtui.providers.selection import OFFLINE
 from gshtui.system.ids import new_id
-from gshtui.workflows.agent_step import AgentAnswer, AgentRequest
-from gshtui.workflows.definition import WorkflowError
 
 _TASK = """\
 You do one step of the workflow “{workflow}”: answer the prompt. Your answer is the step's result and is used by the \

@@ -13,13 +13,13 @@ from pathlib import Path
 import msgspec
 
 from gshtui.bus.workflow_data import WorkflowSource
+from gshtui.features.workflows.definition import MOST_BYTES, Workflow, WorkflowError
 from gshtui.settings import paths, trust
 from gshtui.settings.definition_folder import definition_entries
 from gshtui.settings.toml_file import TomlFile, read_bytes, read_toml
 from gshtui.system.json_types import is_object
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import similar_names
-from gshtui.workflows.definition import MOST_BYTES, Workflow, WorkflowError
 
 PROJECT_FOLDER = ".gsh/workflows"
 MOST_FILES = 100
@@ -71,7 +71,7 @@ def read_library(cwd: Path) -> WorkflowLibrary:
 
 def _read_folder(library: WorkflowLibrary, folder: Path, source: WorkflowSource, root: Path | None = None) -> None:
     """Add the workflows of a folder. `root`: of the project that must be trusted with each file."""
-    from gshtui.workflows.workflow_parser import read_workflows
+    from gshtui.features.workflows.workflow_parser import read_workflows
 
     for file in definition_entries(folder, lambda file: file.suffix in (".yml", ".yaml"), MOST_FILES, library.problems):
         try:
@@ -82,7 +82,7 @@ def _read_folder(library: WorkflowLibrary, folder: Path, source: WorkflowSource,
 
 def _read_settings(library: WorkflowLibrary, file: TomlFile, source: WorkflowSource) -> None:
     """Add the workflows of a configuration's `[workflows.NAME]` tables."""
-    from gshtui.workflows.workflow_parser import read_table
+    from gshtui.features.workflows.workflow_parser import read_table
 
     tables: object = file.data.get("workflows", {})
     if not is_object(tables):

@@ -12,8 +12,8 @@ from gshtui.cli.options import MODEL, PROVIDER, json_option, mode_option, set_op
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
-    from gshtui.workflows.definition import Parameter, Workflow
-    from gshtui.workflows.workflow_library import WorkflowLibrary
+    from gshtui.features.workflows.definition import Parameter, Workflow
+    from gshtui.features.workflows.workflow_library import WorkflowLibrary
 
 _YES = "Allow, without asking, what fits in the sandbox or clearly stays inside the project."
 _MODE = "What runs unasked: plan (reads), ask, edit (the project), auto (in the sandbox), yolo (everything)."
@@ -24,7 +24,7 @@ class _Workflows(click.Group):
 
     @functools.cached_property
     def _library(self) -> WorkflowLibrary:
-        from gshtui.workflows.workflow_library import read_library
+        from gshtui.features.workflows.workflow_library import read_library
 
         return read_library(Path.cwd())
 
@@ -47,7 +47,7 @@ class _Workflows(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        from gshtui.workflows.definition import WorkflowError
+        from gshtui.features.workflows.definition import WorkflowError
 
         if args and not args[0].startswith("-"):
             try:
@@ -101,7 +101,7 @@ def _command(workflow: Workflow) -> click.Command:
     ) -> int:
         if yes and mode:
             raise click.UsageError("--yes and --mode cannot be combined; choose one.")
-        from gshtui.headless.turns.workflow_process import WorkflowOptions, run_workflow
+        from gshtui.features.workflows.workflow_process import WorkflowOptions, run_workflow
 
         named = {name: given[name.lower()] for name in workflow.parameters}
         values = {name: value for name, value in named.items() if value is not None}
@@ -114,7 +114,7 @@ def _command(workflow: Workflow) -> click.Command:
 
 
 def _option(parameter: Parameter) -> Any:
-    from gshtui.workflows.parameters import option
+    from gshtui.features.workflows.parameters import option
 
     word = option(parameter.name)
     said = [parameter.help] if parameter.help else []
@@ -146,6 +146,6 @@ def workflow_resume(
     RUN is an id of `gsh-tui workflow runs`, or its beginning. A step that had begun when its process died may have done
     part of its work: it only runs again with a yes, or with --yes.
     """
-    from gshtui.headless.turns.workflow_process import WorkflowOptions, run_workflow
+    from gshtui.features.workflows.workflow_process import WorkflowOptions, run_workflow
 
     return run_workflow(WorkflowOptions("", {}, provider, model, mode, yes, as_json, flags, resume=run_id))

@@ -10,8 +10,8 @@ from pydantic import Field
 from gshtui.bus.workflow_data import StepResult, WorkflowRunRow
 from gshtui.commands.declaration import Mark, Parameters, Returns
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
-from gshtui.workflows.definition import RunEnd, Workflow
-from gshtui.workflows.workflow_library import WorkflowLibrary
+from gshtui.features.workflows.definition import RunEnd, Workflow
+from gshtui.features.workflows.workflow_library import WorkflowLibrary
 
 PARTS = frozenset({"store", "guard"})
 RUN_PARTS = frozenset({"store", "guard", "providers", "fleet"})

@@ -10,16 +10,16 @@ from typing import Protocol
 import msgspec
 
 from gshtui.bus.workflow_data import StepResult, WorkflowRunRow
+from gshtui.features.workflows.definition import RunEnd, Value, WorkflowError, stopped_sentence, unknown_steps
+from gshtui.features.workflows.parameters import given_words, values_of
+from gshtui.features.workflows.step_process import LendTerminal, step_mark
+from gshtui.features.workflows.workflow_library import WorkflowLibrary, read_library
+from gshtui.features.workflows.workflow_parser import read_workflows
+from gshtui.features.workflows.workflow_run import RunParts, RunRecord, WorkflowRun
 from gshtui.system.ids import new_id
 from gshtui.system.processes.process_identity import Process, is_alive
 from gshtui.system.processes.processes import end_call_processes
 from gshtui.system.tasks import cancel_and_wait
-from gshtui.workflows.definition import RunEnd, Value, WorkflowError, stopped_sentence, unknown_steps
-from gshtui.workflows.parameters import given_words, values_of
-from gshtui.workflows.step_process import LendTerminal, step_mark
-from gshtui.workflows.workflow_library import WorkflowLibrary, read_library
-from gshtui.workflows.workflow_parser import read_workflows
-from gshtui.workflows.workflow_run import RunParts, RunRecord, WorkflowRun
 
 _ENDS_WITHIN = 5.0
 """Seconds."""

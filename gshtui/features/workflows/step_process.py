@@ -19,6 +19,9 @@ from msgspec.structs import replace
 
 from gshtui.bus.workflow_data import StepResult, StepState
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, Invocation
+from gshtui.features.workflows import templates
+from gshtui.features.workflows.definition import PythonAction, ShellAction, Template, Value, WorkflowStep
+from gshtui.features.workflows.parameters import environment_of
 from gshtui.guard.approval.gate import Call, Gate, Verdict
 from gshtui.guard.secrets.child_environment import command_environment
 from gshtui.settings.settings_tables import Python as PythonSettings
@@ -31,9 +34,6 @@ from gshtui.tools.files.path_location import Location, locate
 from gshtui.tools.shell.command_output import Capture, Spool, output_text
 from gshtui.tools.shell.shell_assessment import assess_line, leads_to, with_values
 from gshtui.tools.shell.shell_process import End, Run, Start, run_in_sandbox, run_supervised
-from gshtui.workflows import templates
-from gshtui.workflows.definition import PythonAction, ShellAction, Template, Value, WorkflowStep
-from gshtui.workflows.parameters import environment_of
 
 if TYPE_CHECKING:
     from gshtui.guard.sandbox.sandbox import ProjectSandbox

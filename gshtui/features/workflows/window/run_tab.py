@@ -13,6 +13,7 @@ from textual.content import Content
 
 from gshtui.bus.event import Event
 from gshtui.bus.workflow_data import StepResult, StepState, WorkflowRunRow
+from gshtui.features.workflows.window.run_state import RUN_EVENTS, RunStep, RunView, loaded, reduce_run
 from gshtui.system.processes.process_identity import this_process
 from gshtui.text import units
 from gshtui.text.sanitise import one_line, plain
@@ -22,10 +23,9 @@ from gshtui.ui.kit.row_actions import row_bindings
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widgets.list_rows import ListRow
 from gshtui.ui.kit.widgets.list_tab import ListTab
-from gshtui.ui.workflows.run_state import RUN_EVENTS, RunStep, RunView, loaded, reduce_run
 
 if TYPE_CHECKING:
-    from gshtui.workflows.workflow_calls import ShownWorkflow
+    from gshtui.features.workflows.workflow_calls import ShownWorkflow
 
 _SIGNS: dict[StepState, tuple[str, str]] = {
     "waiting": ("·", "$foreground-muted"),

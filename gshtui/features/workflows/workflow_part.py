@@ -1,4 +1,4 @@
-"""The hub's side of workflows: what their runs work with, and the commands about them."""
+"""The hub's side of workflows: what their runs work with."""
 
 from __future__ import annotations
 
@@ -8,43 +8,29 @@ from typing import TYPE_CHECKING
 from gshtui.hub.hub import Hub
 
 if TYPE_CHECKING:
+    from gshtui.features.workflows.step_process import LendTerminal
+    from gshtui.features.workflows.workflow_run import RunParts
+    from gshtui.features.workflows.workflow_service import WorkflowService
     from gshtui.store.record.store import Store
-    from gshtui.workflows.step_process import LendTerminal
-    from gshtui.workflows.workflow_run import RunParts
-    from gshtui.workflows.workflow_service import WorkflowService
 
 
-def offer_workflows(hub: Hub) -> None:
-    """Offer `workflow`, where there are a record and a guard. What runs ends with the hub."""
-    store, gate = hub.store, hub.gate
-    if store is None or gate is None:
-        return
+def workflow_service(hub: Hub, store: Store) -> WorkflowService:
+    """The runs of this hub, which end with it."""
+    from gshtui.features.workflows.workflow_service import WorkflowService
 
-    def service() -> WorkflowService:
-        made = make_service(hub, store)
-        hub.parts.ceases_with(made.cease)
-        hub.parts.stops_with("workflows", made.stop)
-        return made
-
-    hub.offers.things.add(service)
-    hub.make_workflows = lambda: hub.offers.things.get(service)
-    hub.offers.offer("workflows")
-
-
-def make_service(hub: Hub, store: Store) -> WorkflowService:
-    """The runs of this hub."""
-    from gshtui.workflows.workflow_service import WorkflowService
-
-    return WorkflowService(store.workflows, hub.options.cwd, lambda run, cwd, lend: _parts(hub, store, run, cwd, lend))
+    made = WorkflowService(store.workflows, hub.options.cwd, lambda run, cwd, lend: _parts(hub, store, run, cwd, lend))
+    hub.parts.ceases_with(made.cease)
+    hub.parts.stops_with("workflows", made.stop)
+    return made
 
 
 def _parts(hub: Hub, store: Store, run: str, cwd: Path, lend: LendTerminal | None) -> RunParts:
     from gshtui.agents.toolbox import Toolbox, WorkDirs
-    from gshtui.hub.parts.step_agents import HubAgents
+    from gshtui.features.workflows.step_agents import HubAgents
+    from gshtui.features.workflows.step_process import KEPT, StepPlace, StepSandbox
+    from gshtui.features.workflows.tool_step import StepTools
+    from gshtui.features.workflows.workflow_run import RunParts
     from gshtui.settings.paths import project_root
-    from gshtui.workflows.step_process import KEPT, StepPlace, StepSandbox
-    from gshtui.workflows.tool_step import StepTools
-    from gshtui.workflows.workflow_run import RunParts
 
     gate, settings = hub.gate, hub.settings
     assert gate is not None  # nothing is offered without it

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from gshtui.features.workflows.definition import Parameter, Value, Workflow, WorkflowError
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import similar_names
-from gshtui.workflows.definition import Parameter, Value, Workflow, WorkflowError
 
 _TRUE, _FALSE = frozenset(("true", "yes", "on", "1")), frozenset(("false", "no", "off", "0"))
 

@@ -20,9 +20,9 @@ from liquid.exceptions import LiquidError
 from liquid.template import BoundTemplate
 from liquid.undefined import StrictDefaultUndefined
 
+from gshtui.features.workflows.definition import Template
 from gshtui.guard.policy.shell_line import has_parser, quoting_at
 from gshtui.text.sanitise import one_line
-from gshtui.workflows.definition import Template
 
 LONGEST = 1024 * 1024
 """Characters of a template, of what a filter makes, and bytes of a whole result."""

@@ -23,6 +23,7 @@ from gshtui.bus.events.workflow_events import (
     WorkflowStepOutput,
     WorkflowStepStarted,
 )
+from gshtui.commands.declaration import UnknownCommand
 from gshtui.headless import exits
 from gshtui.headless.commands.command_hub import load_settings, running_hub, working_folder
 from gshtui.headless.runner import Stop, run_command
@@ -30,11 +31,11 @@ from gshtui.headless.streams import STDERR, STDOUT, Writer, ask_yes_no, complain
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
+    from gshtui.features.workflows.definition import RunEnd
+    from gshtui.features.workflows.workflow_run import WorkflowRun
+    from gshtui.features.workflows.workflow_service import WorkflowService
     from gshtui.hub.hub import Hub
     from gshtui.tools.shell.shell_process import Start
-    from gshtui.workflows.definition import RunEnd
-    from gshtui.workflows.workflow_run import WorkflowRun
-    from gshtui.workflows.workflow_service import WorkflowService
 
 _WIND_DOWN = 30.0
 """Seconds that a run has to end after a signal."""
@@ -65,8 +66,8 @@ def run_workflow(options: WorkflowOptions) -> int:
 
 
 async def _run(options: WorkflowOptions, stop: Stop) -> int:
+    from gshtui.features.workflows.workflow_calls import RUN_PARTS
     from gshtui.hub.hub_options import HubOptions
-    from gshtui.workflows.workflow_calls import RUN_PARTS
 
     loop = asyncio.get_running_loop()
 
@@ -92,6 +93,11 @@ async def _run(options: WorkflowOptions, stop: Stop) -> int:
                 if (failed := hub.failed.get(part)) is not None:
                     complain(failed.why, failed.hint)
                     return exits.ERROR
+            try:
+                hub.registry.get("workflow")
+            except UnknownCommand as error:
+                complain(error.message, error.hint)
+                return exits.USAGE
             reporter = _Reporter(writer, as_json=options.json)
             report = hub.bus.subscribe(reporter.handle_events, name="workflow report")
             try:
@@ -104,11 +110,11 @@ async def _run(options: WorkflowOptions, stop: Stop) -> int:
 
 
 async def _to_its_end(hub: Hub, options: WorkflowOptions, stop: Stop, writer: Writer) -> int:
+    from gshtui.features.workflows.definition import WorkflowError
+    from gshtui.features.workflows.workflow_part import workflow_service
     from gshtui.store.engine.store_errors import StoreError
-    from gshtui.workflows.definition import WorkflowError
 
-    assert hub.make_workflows is not None  # the guard has started
-    service = hub.make_workflows()
+    service = hub.offers.things.get(workflow_service)
     try:
         run, task = await _begun(service, options, writer)
     except WorkflowError as error:
@@ -140,7 +146,7 @@ async def _begun(
     service: WorkflowService, options: WorkflowOptions, writer: Writer
 ) -> tuple[WorkflowRun, asyncio.Task[RunEnd]]:
     """Begin the run, or go on with one. Raises `WorkflowError`, `StoreError`."""
-    from gshtui.workflows.definition import stopped_sentence, unknown_steps
+    from gshtui.features.workflows.definition import stopped_sentence, unknown_steps
 
     lend = _Lent(writer).run if options.attended and os.isatty(1) else None
     if not options.resume:
@@ -227,7 +233,7 @@ class _Reporter:
                 self._handle_event(event)
 
     def _handle_event(self, event: Event) -> None:
-        from gshtui.workflows.commands import step_line
+        from gshtui.features.workflows.commands import step_line
 
         match event:
             case WorkflowStarted():

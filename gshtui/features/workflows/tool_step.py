@@ -13,12 +13,12 @@ from gshtui.agents.toolbox import Toolbox
 from gshtui.bus.messages import ResultStatus, ToolCall
 from gshtui.bus.workflow_data import StepResult, StepState
 from gshtui.commands.registry import AnyCommand, Registry
+from gshtui.features.workflows import templates
+from gshtui.features.workflows.definition import Template, ToolAction, WorkflowError, WorkflowStep, templates_in
 from gshtui.system.ids import new_id
 from gshtui.system.json_types import is_array, is_object
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import similar_names
-from gshtui.workflows import templates
-from gshtui.workflows.definition import Template, ToolAction, WorkflowError, WorkflowStep, templates_in
 
 _STATES: Mapping[ResultStatus, tuple[StepState, int]] = {
     "ok": ("done", 0),

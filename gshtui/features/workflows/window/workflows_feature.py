@@ -12,10 +12,10 @@ from gshtui.ui.kit.widgets.tabs import PaneTabs
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:
+    from gshtui.features.workflows.window.run_tab import RunTab
+    from gshtui.features.workflows.workflow_calls import ShownWorkflow, WorkflowRuns
+    from gshtui.features.workflows.workflow_library import WorkflowLibrary
     from gshtui.ui.kit.widgets.dialogs import PickerChoice
-    from gshtui.ui.workflows.run_tab import RunTab
-    from gshtui.workflows.workflow_calls import ShownWorkflow, WorkflowRuns
-    from gshtui.workflows.workflow_library import WorkflowLibrary
 
 _RUN, _START = "run ", "start "
 _RUNS = 30
@@ -36,8 +36,8 @@ class WorkflowsFeature(Feature):
         self.window.bring(self._pick(), group="pick", exclusive=True)
 
     async def _pick(self) -> None:
+        from gshtui.features.workflows.workflow_calls import ListRuns, ListWorkflows
         from gshtui.ui.kit.widgets.dialogs import Picker
-        from gshtui.workflows.workflow_calls import ListRuns, ListWorkflows
 
         runs = await self.window.result_of(ListRuns())
         library = await self.window.result_of(ListWorkflows())
@@ -58,10 +58,10 @@ class WorkflowsFeature(Feature):
             self.window.bring(self._open(choice.removeprefix(_RUN)), group="workflows")
 
     async def _open(self, run: str) -> None:
-        from gshtui.ui.workflows.run_tab import RunTab
+        from gshtui.features.workflows.window.run_tab import RunTab
 
         async def read() -> ShownWorkflow | None:
-            from gshtui.workflows.workflow_calls import ShowWorkflow
+            from gshtui.features.workflows.workflow_calls import ShowWorkflow
 
             return await self.window.result_of(ShowWorkflow(name=run))
 

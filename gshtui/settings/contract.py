@@ -1,0 +1,66 @@
+"""The contract: all that brings a feature in, be it one of ours or a plugin.
+
+What is brought has a kind, and a value `package.module:attribute`, which is imported when it is first needed:
+
+| kind | value |
+| --- | --- |
+| `commands` | a `Command`, some of them, or a function that makes them of what its parameters name by their types |
+| `tools` | the same, for agents |
+| `things` | a function that makes what such a parameter names: the type is its name here (`hub/provision.py`) |
+| `providers` | a `ProviderOffer` |
+| `personas` | a `Persona`, or some |
+| `programs` | a profile's file |
+| `windows` | a `Feature` of the window (`ui/kit/feature.py`); of ours alone, since its keys are rows of the key table |
+
+A plugin declares them as entry points of the groups `gshtui.KIND` (`plugins.py`). A feature of ours is a package
+`gshtui.features.NAME` with a list `BRINGS` in `brings.py`; its name is in `FEATURES`, and a switch in `Features`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import msgspec
+
+if TYPE_CHECKING:
+    from gshtui.settings.settings_tables import Features
+
+PluginKind = Literal["commands", "tools", "things", "providers", "personas", "programs"]
+PLUGIN_KINDS: tuple[PluginKind, ...] = get_args(PluginKind)
+Kind = PluginKind | Literal["windows"]
+
+
+class Brought(msgspec.Struct, frozen=True):
+    """What a feature of ours brings; a room of the core brings its commands in the same way."""
+
+    kind: Kind
+    value: str
+    """The attribute may be left out where it is called as the kind is."""
+    name: str
+    """Of commands: names and aliases in their order, so that they are made once one of them is used."""
+    after: str = ""
+    """Of a feature's commands: the parts of the hub that must have started."""
+    for_agents: bool = True
+    """An agent's own process has these commands, too; the others are for people, or the fleet's."""
+
+    @property
+    def feature(self) -> str:
+        """The feature's name."""
+        return self.value.split(".")[2]
+
+    def load(self) -> Any:
+        """The value, imported."""
+        module, _, attribute = self.value.partition(":")
+        return getattr(import_module(module), attribute or self.kind)
+
+
+FEATURES = ("workflows",)
+
+
+def brought(kind: Kind, switches: Features | None = None) -> Iterator[Brought]:
+    """What our features bring of a kind; nothing of one that is switched off is imported. `None`: all are on."""
+    for name in FEATURES:
+        if getattr(switches, name, True):
+            yield from (one for one in import_module(f"gshtui.features.{name}.brings").BRINGS if one.kind == kind)
