@@ -1,5 +1,6 @@
 """A program in a pty of its own: what it prints, what it is given, and the terminal that it leaves behind."""
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -9,9 +10,11 @@ import struct
 import sys
 import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+from tests.kit.warm_program import WINDOW, WarmCommand, shared
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -67,11 +70,11 @@ class PtyChild:
         end = time.monotonic() + seconds
         while True:
             self._read(0.05)
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
+            code = self._exit_code()
+            if code is not None:
                 self.read_rest()
                 self.pid = 0
-                return os.waitstatus_to_exitcode(status)
+                return code
             assert time.monotonic() < end, self.output[-2_000:]
 
     def attributes(self) -> list[Any]:
@@ -81,9 +84,17 @@ class PtyChild:
     def close(self) -> None:
         """End it if it has not ended."""
         if self.pid:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+            self._ended()
         os.close(self.fd)
+
+    def hang_up(self) -> int:
+        """Close its terminal under it; its exit code."""
+        os.close(self.fd)
+        self.fd = os.open(os.devnull, os.O_RDONLY)
+        code, self.pid = self._ended(), 0
+        return code
 
     def read_rest(self) -> None:
         """Read to the end: the kernel hands over what was printed last a moment after the program is gone."""
@@ -95,6 +106,15 @@ class PtyChild:
             if not data:
                 return
             self.output += data
+
+    def _exit_code(self) -> int | None:
+        """Once it has ended."""
+        pid, status = os.waitpid(self.pid, os.WNOHANG)
+        return os.waitstatus_to_exitcode(status) if pid else None
+
+    def _ended(self) -> int:
+        """Its exit code, when it ends."""
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
     def _read(self, seconds: float) -> None:
         while select.select([self.fd], [], [], seconds)[0]:
@@ -108,13 +128,39 @@ class PtyChild:
             seconds = 0
 
 
+class WarmPtyChild(PtyChild):
+    """`gsh-tui` in a pty, forked from a process that has loaded the window: for what is not about its start."""
+
+    def __init__(self, words: Sequence[str], cwd: Path, columns: int = 100, rows: int = 30) -> None:
+        self.output, self.pid = b"", 0
+        self.fd, self._terminal = pty.openpty()
+        self._words, self._cwd = words, cwd
+        self._fork: WarmCommand | None = None
+        self.resize(columns, rows)
+        self.before = termios.tcgetattr(self.fd)
+
+    def go(self, keys: bytes = b"") -> None:
+        os.write(self.fd, keys)
+        self._fork = shared(*WINDOW).start(*self._words, terminal=self._terminal, cwd=self._cwd)
+        self.pid = self._fork.pid
+        os.close(self._terminal)
+
+    def _exit_code(self) -> int | None:
+        assert self._fork is not None
+        return self._ended() if self._fork.ends_within(0) else None
+
+    def _ended(self) -> int:
+        assert self._fork is not None
+        return self._fork.wait()
+
+
 def frame_child(cwd: Path, *arguments: str, columns: int = 100, rows: int = 30) -> PtyChild:
     """`tests/kit/frame_child.py` with these arguments."""
     argv = [sys.executable, "-m", "tests.kit.frame_child", *arguments]
     return PtyChild(argv, cwd, columns, rows)
 
 
-def window_of(folder: Path, *arguments: str) -> PtyChild:
-    child = PtyChild([sys.executable, "-m", "gshtui", *arguments], folder, columns=110, rows=40)
+def window_of(folder: Path, *arguments: str) -> WarmPtyChild:
+    child = WarmPtyChild(arguments, folder, columns=110, rows=40)
     child.go()
     return child

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
+import fcntl
 import gc
 import importlib
 import json
@@ -23,6 +24,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -57,6 +59,8 @@ ROOMS = (
 """What commands load."""
 SDKS = ("openai.resources.responses", "gshtui.providers.adapters.anthropic")
 """What a request to most providers loads."""
+WINDOW = (*SDKS, "gshtui.ui.window.app", "gshtui.headless.turns.line_face")
+"""What a window loads."""
 PRACTICE = (
     ("prompt", "--json", "hello"),
     ("run", "agent ls"),
@@ -71,7 +75,7 @@ _LENGTH = 8
 
 @dataclass(frozen=True, slots=True)
 class WarmCommand:
-    """A fork that runs. `output` and `errors` are to be read and closed by whoever started it."""
+    """A fork that runs. `output` and `errors` (none on a terminal) are to be read and closed by whoever started it."""
 
     pid: int
     output: int
@@ -204,6 +208,7 @@ class WarmProgram:
         *words: str,
         call: str = PROGRAM,
         stdin: int = subprocess.DEVNULL,
+        terminal: int | None = None,
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
     ) -> WarmCommand:
@@ -212,9 +217,14 @@ class WarmProgram:
         Args:
             call: `module:function`; the function takes the words and returns the exit code.
             stdin: a descriptor, which stays the caller's to close.
+            terminal: one that becomes the fork's own, with all its standard streams; the caller's to close, too.
         """
-        output, errors, told = os.pipe(), os.pipe(), os.pipe()
         fields = {"call": call, "words": words, "cwd": str(cwd or Path.cwd()), "env": environment(env)}
+        if terminal is not None:
+            told = os.pipe()
+            self._ask({**fields, "terminal": True}, [*(os.dup(terminal) for _ in range(3)), told[1]])
+            return WarmCommand(int(_line(told[0])), -1, -1, told[0])
+        output, errors, told = os.pipe(), os.pipe(), os.pipe()
         given = os.open(os.devnull, os.O_RDONLY) if stdin == subprocess.DEVNULL else os.dup(stdin)
         self._ask(fields, [given, output[1], errors[1], told[1]])
         return WarmCommand(int(_line(told[0])), output[0], errors[0], told[0])
@@ -397,6 +407,8 @@ def _supervise(request: dict[str, Any], given: int, output: int, errors: int, to
         except SystemExit as left:
             code = left.code if isinstance(left.code, int) else 1
         finally:
+            if "terminal" in request:
+                atexit._run_exitfuncs()  # what a window leaves on its terminal
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)
@@ -415,6 +427,11 @@ def _become(request: dict[str, Any], given: int, output: int, errors: int) -> Ca
     for descriptor, standard in ((given, 0), (output, 1), (errors, 2)):
         os.dup2(descriptor, standard)
         os.close(descriptor)
+    if "terminal" in request:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["env"])

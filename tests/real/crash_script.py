@@ -6,7 +6,6 @@ With `--asks` first, its questions wait for a person, who is not there.
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -35,7 +34,7 @@ def tell(batch: Sequence[Event]) -> None:
                 pass
 
 
-async def main(prompts: list[str]) -> None:
+async def ask(prompts: list[str]) -> None:
     cwd = Path.cwd()
     asks = prompts[:1] == ["--asks"]
     hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), respondent="person" if asks else "policy"))
@@ -46,4 +45,7 @@ async def main(prompts: list[str]) -> None:
     await asyncio.Event().wait()
 
 
-asyncio.run(main(sys.argv[1:]))
+def main(prompts: list[str]) -> int:
+    """Until it is killed."""
+    asyncio.run(ask(prompts))
+    return 0

@@ -19,7 +19,7 @@ from gshtui.settings.paths import data_dir
 from tests.kit.command import DEADLINE, CommandResult, command, environment, run_gsh
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say
-from tests.kit.pty_child import PtyChild
+from tests.kit.pty_child import WarmPtyChild
 from tests.kit.resident import events_until, keeper_pid, resident
 from tests.kit.tmux import eventually
 from tests.kit.warm_program import start_gsh
@@ -166,7 +166,7 @@ async def test_a_hub_that_is_stopped_costs_a_second_and_the_face_does_it_itself(
 
 @pytest.mark.parametrize(("key", "code", "made"), [(b"1", 0, True), (b"4", 4, False)])
 def test_a_question_is_answered_at_the_terminal_that_asked(project: Path, key: bytes, code: int, made: bool) -> None:
-    with contextlib.closing(PtyChild(command(["gsh", "run touch x"]), project)) as child:
+    with contextlib.closing(WarmPtyChild(["gsh", "run touch x"], project)) as child:
         child.go()
         child.read_until(lambda: b" deny with reason\r\n" in child.output and child.output.endswith(b"\r\n? "))
         child.write(key)
@@ -236,7 +236,7 @@ async def test_agents_that_a_turn_starts_go_on_in_the_hub_and_those_there_are_le
 async def test_who_stops_the_hub_is_told_which_turns_that_ends(project: Path) -> None:
     with start_gsh("prompt", "--json", "--yes", "run sleep 30073", cwd=project) as process:
         await asyncio.to_thread(events_until, process, "ToolStarted")
-        with contextlib.closing(PtyChild(command(["hub", "stop"]), project)) as child:
+        with contextlib.closing(WarmPtyChild(["hub", "stop"], project)) as child:
             child.go()
             await asyncio.to_thread(child.read_until, lambda: b"[y/N]" in child.output)
             assert b"The turn in run sleep 30073 is interrupted." in child.output

@@ -21,7 +21,7 @@ from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
-from tests.kit.pty_child import PtyChild
+from tests.kit.pty_child import WarmPtyChild
 from tests.kit.running_hub import running_hub
 from tests.kit.tmux import end_server, eventually, kill_server, named_servers, short_folder
 from tests.kit.warm_program import run_gsh
@@ -89,7 +89,7 @@ def test_a_person_at_a_terminal_is_asked_about_the_set_up_command(project: Path,
     user_file(home, "[worktrees]\nsetup = ['sh', '-c', 'pwd > made.txt']\n")
 
     def start(branch: str, *words: str, answer: bytes = b"") -> str:
-        with contextlib.closing(PtyChild([sys.executable, "-m", "gshtui", "agent", *words], project)) as child:
+        with contextlib.closing(WarmPtyChild(["agent", *words], project)) as child:
             child.go()
             if answer:
                 child.read_until(lambda: b"[y/N]" in child.output)

@@ -1,9 +1,5 @@
 """kill -9 in mid-turn: what was acknowledged is there, the conversation opens again and its pairing is valid."""
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,23 +18,20 @@ from gshtui.system.ids import new_id
 from tests.kit.pairing import paired
 from tests.kit.running_hub import started_hub
 from tests.kit.scripted_provider import Recorder
+from tests.kit.warm_program import WarmProcess, shared
 
-SCRIPT = Path(__file__).with_name("crash_script.py")
+SCRIPT = "tests.real.crash_script"
 
 
-def begin(cwd: Path, *prompts: str) -> subprocess.Popen[str]:
+def begin(cwd: Path, *prompts: str) -> WarmProcess:
     """The script in a process of its own, in this test's home."""
-    environment = {**os.environ, "PYTHONPATH": str(SCRIPT.parents[2])}
-    return subprocess.Popen(
-        [sys.executable, str(SCRIPT), *prompts], cwd=cwd, env=environment, stdout=subprocess.PIPE, text=True
-    )
+    return WarmProcess(shared(SCRIPT).start(*prompts, call=f"{SCRIPT}:main", cwd=cwd))
 
 
-def said(process: subprocess.Popen[str], until: str) -> list[list[str]]:
+def said(process: WarmProcess, until: str) -> list[list[str]]:
     """The script's words up to and with the first line that begins so."""
     lines: list[list[str]] = []
-    assert process.stdout is not None
-    for line in process.stdout:
+    for line in map(bytes.decode, process.stdout):
         lines.append(line.split())
         if line.startswith(until):
             return lines
@@ -56,10 +49,7 @@ def no_survivors() -> Iterator[None]:
 async def test_kill_in_the_middle_of_a_tool(tmp_path: Path, no_survivors: None) -> None:
     process = begin(tmp_path, "run sleep 86399.25")
     words = said(process, "running")
-    process.send_signal(signal.SIGKILL)
-    process.wait(timeout=10)
-    assert process.stdout is not None
-    process.stdout.close()
+    process.close()
     session = next(w[1] for w in words if w[0] == "session")
     acknowledged = [w[2] for w in words if w[0] == "appended"]
     assert len(acknowledged) == 2
@@ -88,10 +78,7 @@ async def test_kill_while_a_question_is_open(tmp_path: Path) -> None:
     """It is not granted by the end of the window, nor by an answer to it that comes later."""
     process = begin(tmp_path, "--asks", "run touch made")
     words = said(process, "asked")
-    process.send_signal(signal.SIGKILL)
-    process.wait(timeout=10)
-    assert process.stdout is not None
-    process.stdout.close()
+    process.close()
     hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), session="latest"))
     recorder = Recorder(hub.bus)
     async with started_hub(hub):
@@ -110,16 +97,14 @@ async def test_kill_while_a_question_is_open(tmp_path: Path) -> None:
 @pytest.mark.parametrize("after", [3, 9, 17])
 async def test_kill_between_acknowledgements(tmp_path: Path, after: int) -> None:
     process = begin(tmp_path, *["run true"] * 8)
-    assert process.stdout is not None
     words: list[list[str]] = []
-    for line in process.stdout:
+    for line in map(bytes.decode, process.stdout):
         words.append(line.split())
         if sum(w[0] == "appended" for w in words) >= after:
             break
-    process.send_signal(signal.SIGKILL)
-    rest = process.stdout.read()
-    process.wait(timeout=10)
-    process.stdout.close()
+    process.kill()
+    rest = process.stdout.read().decode()
+    process.close()
     whole = [line.split() for line in rest.splitlines() if line.count(" ") == 2]
     acknowledged = [w[2] for w in [*words, *whole] if w[0] == "appended"]
 

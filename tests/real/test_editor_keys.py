@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.command import command
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
-from tests.kit.pty_child import PtyChild
+from tests.kit.pty_child import PtyChild, WarmPtyChild
 
 EDITOR = """#!/bin/sh
 trap 'printf "interrupted\\n"; printf " once more" >> "$1"; exit 0' INT
@@ -25,7 +24,7 @@ def window(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     editor.write_text(EDITOR)
     editor.chmod(0o700)
     monkeypatch.setenv("EDITOR", str(editor))
-    child = PtyChild(command([]), made_project(tmp_path / "project"))
+    child = WarmPtyChild([], made_project(tmp_path / "project"))
     yield child
     child.close()
 

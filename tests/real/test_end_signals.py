@@ -18,7 +18,7 @@ from gshtui.system.processes.processes import wait_for_end
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Fault, Say
-from tests.kit.pty_child import PtyChild
+from tests.kit.pty_child import PtyChild, WarmPtyChild, window_of
 
 WORDS = "all that was said before it ended"
 
@@ -32,10 +32,7 @@ def killed(child: PtyChild) -> None:
 
 
 def hung_up(child: PtyChild) -> None:
-    os.close(child.fd)
-    pid, status = os.waitpid(child.pid, 0)
-    child.pid, child.fd = 0, os.open(os.devnull, os.O_RDONLY)
-    assert pid and os.waitstatus_to_exitcode(status) == -signal.SIGHUP
+    assert child.hang_up() == -signal.SIGHUP
 
 
 @pytest.mark.parametrize("end", [killed, hung_up])
@@ -79,9 +76,7 @@ async def test_what_is_told_to_end_twice_leaves_no_command_running(
 
 def told_in(face: str, project: Path) -> None:
     words = [] if face == "window" else ["prompt", "go on"]
-    with contextlib.closing(
-        PtyChild([sys.executable, "-m", "gshtui", *words, "--mode", "yolo"], project, columns=110, rows=40)
-    ) as child:
+    with contextlib.closing(WarmPtyChild([*words, "--mode", "yolo"], project, columns=110, rows=40)) as child:
         child.go()
         if face == "window":
             child.read_until(lambda: b"\x1b[?2004h" in child.output, 60)
@@ -90,7 +85,8 @@ def told_in(face: str, project: Path) -> None:
         told = itertools.count(1)
 
         def told_again() -> bool:
-            os.kill(child.pid, signal.SIGTERM)  # not waited for yet, it takes signals when it has ended, too
+            with contextlib.suppress(ProcessLookupError):  # it has ended
+                os.kill(child.pid, signal.SIGTERM)
             return next(told) == 10
 
         child.read_until(told_again)
@@ -98,8 +94,7 @@ def told_in(face: str, project: Path) -> None:
 
 
 def ended(project: Path, end: Callable[[PtyChild], None]) -> None:
-    with contextlib.closing(PtyChild([sys.executable, "-m", "gshtui"], project, columns=110, rows=40)) as child:
-        child.go()
+    with contextlib.closing(window_of(project)) as child:
         child.read_until(lambda: b"\x1b[?2004h" in child.output, 60)
         child.write(b"go on\r")
         child.read_until(lambda: WORDS.encode() in child.output, 60)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.command import DEADLINE, command
+from tests.kit.command import DEADLINE
 from tests.kit.intent_oracle import WORDS
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
-from tests.kit.pty_child import PtyChild
+from tests.kit.pty_child import PtyChild, WarmPtyChild
 from tests.kit.storms import seeds
 
 ANSWERS = b"\r\n? "
@@ -22,7 +22,7 @@ ANSWERS = b"\r\n? "
 @pytest.fixture
 def asked(project: Path) -> Generator[PtyChild]:
     """`gsh run touch x`, not yet started."""
-    child = PtyChild(command(["gsh", "run touch x"]), project)
+    child = WarmPtyChild(["gsh", "run touch x"], project)
     yield child
     child.close()
 

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +18,7 @@ from tests.kit.command import command, environment, run_gsh
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say, Spent, Think
-from tests.kit.pty_child import PtyChild
+from tests.kit.pty_child import WarmPtyChild
 
 MARK = "31337"
 """Stands in each sequence that is fed in, and in nothing that the driver writes."""
@@ -165,7 +164,7 @@ async def test_nothing_goes_into_a_pipe_that_a_terminal_behind_it_obeys(
 
 def printed(folder: Path, *words: str, answer: bytes = b"") -> bytes:
     """What a command writes to its terminal until it ends; `answer`: what is typed once it asks about `printf`."""
-    with contextlib.closing(PtyChild([sys.executable, "-m", "gshtui", *words], folder, columns=110, rows=40)) as child:
+    with contextlib.closing(WarmPtyChild(words, folder, columns=110, rows=40)) as child:
         child.go()
         if answer:
             child.read_until(lambda: b"printf" in child.output)
@@ -178,7 +177,7 @@ def printed(folder: Path, *words: str, answer: bytes = b"") -> bytes:
 
 def drive(folder: Path) -> bytes:
     """Ask, answer, look into the panes, leave; all that was written."""
-    child = PtyChild([sys.executable, "-m", "gshtui", "--mode", "edit"], folder, columns=110, rows=40)
+    child = WarmPtyChild(["--mode", "edit"], folder, columns=110, rows=40)
 
     def shows(text: str, since: int = 0) -> Callable[[], bool]:
         return lambda: text.encode() in child.output[since:]

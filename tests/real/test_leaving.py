@@ -11,7 +11,6 @@ import itertools
 import os
 import random
 import signal
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -46,7 +45,6 @@ from gshtui.settings.loader import load
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import start_job
-from tests.kit.command import ROOT
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Call, Fault, Say
@@ -57,7 +55,7 @@ from tests.kit.resident import beside
 from tests.kit.running_hub import started_hub
 from tests.kit.scripted_provider import Recorder
 from tests.kit.storms import FULL
-from tests.kit.warm_program import run_gsh
+from tests.kit.warm_program import run_gsh, shared
 
 __all__ = ["beside"]
 PARTS = frozenset({"store", "guard", "providers", "agents"})
@@ -331,15 +329,19 @@ async def die(state: str, number: str, folder: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+def die_here(words: list[str]) -> int:
+    asyncio.run(die(*words))
+    return 0
+
+
 @pytest.mark.parametrize("number", (0, 2, 3) if FULL else (2,))
 @pytest.mark.parametrize("state", KILLED)
 async def test_what_waited_is_there_once_after_kill_9(
     state: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, started: Started
 ) -> None:
-    code = "import asyncio, sys; from tests.real.test_leaving import die; asyncio.run(die(*sys.argv[1:]))"
-    words = (sys.executable, "-c", code, state, str(number), str(tmp_path))
-    child = await asyncio.create_subprocess_exec(*words, cwd=ROOT)
-    assert await child.wait() == -signal.SIGKILL
+    words = (state, str(number), str(tmp_path))
+    child = shared(__name__).start(*words, call=f"{__name__}:die_here")
+    assert (await asyncio.to_thread(child.finish)).code == -signal.SIGKILL
     session, *typed = (tmp_path / "typed").read_text().split("\n")
     async with loopback("anthropic", choose=_answer("ended")) as server:
         for name, value in variables("anthropic", server.url).items():
@@ -371,10 +373,7 @@ def _signal(number: signal.Signals) -> Callable[[PtyChild], None]:
 
 
 def _hang_up(child: PtyChild) -> None:
-    os.close(child.fd)
-    pid, status = os.waitpid(child.pid, 0)
-    child.pid, child.fd = 0, os.open(os.devnull, os.O_RDONLY)
-    assert pid and os.waitstatus_to_exitcode(status) == -signal.SIGHUP
+    assert child.hang_up() == -signal.SIGHUP
 
 
 WINDOW_ENDS = {

@@ -26,12 +26,11 @@ from gshtui.headless.turns.line_face import FOR_WINDOW, LineFace
 from gshtui.headless.turns.reporter import Reporter, failure_words
 from gshtui.text.markdown_table import bare_columns
 from gshtui.ui.window.features import FEATURES, WORDS
-from tests.kit.command import command
 from tests.kit.fake_terminal import agent_row
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Fault, Say
-from tests.kit.pty_child import PtyChild
+from tests.kit.pty_child import PtyChild, WarmPtyChild
 
 _MOVES = re.compile(rb"\x1b\[[0-9;?]*[A-HJKSTfhlmnru]|[\x0e\x0f\x08]")
 
@@ -70,7 +69,7 @@ async def test_a_whole_exchange_in_plain_lines(tmp_path: Path, monkeypatch: pyte
     async with loopback("anthropic", answers) as server:
         for name, value in variables("anthropic", server.url).items():
             monkeypatch.setenv(name, value)
-        with contextlib.closing(PtyChild(command(["--screen-reader"]), tmp_path)) as child:
+        with contextlib.closing(WarmPtyChild(["--screen-reader"], tmp_path)) as child:
             await asyncio.to_thread(converse, child)
     assert (tmp_path / "made.txt").exists()
     assert _MOVES.findall(child.output) == []
@@ -129,7 +128,7 @@ async def test_commands_are_about_the_conversation(tmp_path: Path, home: Home, m
     async with loopback("anthropic", answers, chunk=100) as server:
         for name, value in variables("anthropic", server.url).items():
             monkeypatch.setenv(name, value)
-        with contextlib.closing(PtyChild(command(["--screen-reader"]), tmp_path)) as child:
+        with contextlib.closing(WarmPtyChild(["--screen-reader"], tmp_path)) as child:
             await asyncio.to_thread(type_lines, child)
         sent = [str(request.body) for request in server.requests]
     assert "/home/me/x.py explain this" in sent[0] and "claude-opus-4-5" not in sent[0]
@@ -148,7 +147,7 @@ async def test_commands_are_about_the_conversation(tmp_path: Path, home: Home, m
     ],
 )
 def test_what_it_is_opened_with_counts(more: list[str], says: bytes, tmp_path: Path) -> None:
-    with contextlib.closing(PtyChild(command(["--screen-reader", *more]), tmp_path)) as child:
+    with contextlib.closing(WarmPtyChild(["--screen-reader", *more], tmp_path)) as child:
         child.go(b"hello\n\x04")
         child.read_until(lambda: says in child.output)
         child.wait()
@@ -157,7 +156,7 @@ def test_what_it_is_opened_with_counts(more: list[str], says: bytes, tmp_path: P
 def test_agents_that_cannot_be_listed_are_told_of_once(tmp_path: Path, home: Home) -> None:
     home.data.mkdir(parents=True, exist_ok=True)
     (home.data / "gsh").write_text("in the way", encoding="utf-8")
-    with contextlib.closing(PtyChild(command(["--screen-reader"]), tmp_path)) as child:
+    with contextlib.closing(WarmPtyChild(["--screen-reader"], tmp_path)) as child:
         child.go()
         child.read_until(lambda: b"main> " in child.output)
         complaint = child.output[child.output.index(b"gsh-tui: ") :].partition(b"\r\n")[0]
@@ -323,7 +322,7 @@ def test_the_setting_opens_it(tmp_path: Path, home: Home) -> None:
     config = home.config / "gsh" / "config.toml"
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text("[ui]\nscreen_reader = true\n", encoding="utf-8")
-    with contextlib.closing(PtyChild(command([]), tmp_path)) as child:
+    with contextlib.closing(WarmPtyChild([], tmp_path)) as child:
         child.go()
         child.read_until(lambda: b"main> " in child.output)
         child.write(b"\x04")

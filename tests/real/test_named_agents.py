@@ -12,11 +12,11 @@ import pytest
 
 from gshtui.bus.event import Event
 from gshtui.settings import paths
-from tests.kit.command import CommandResult, command
+from tests.kit.command import CommandResult
 from tests.kit.door import door_for, visit
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say
-from tests.kit.pty_child import PtyChild
+from tests.kit.pty_child import PtyChild, WarmPtyChild
 from tests.kit.tmux import eventually
 from tests.kit.warm_program import run_gsh
 from tests.real.test_call_contexts import window
@@ -96,7 +96,7 @@ async def test_a_person_talks_line_by_line_at_a_terminal(place: Place, monkeypat
     async with loopback("anthropic", [[Say("Use JACK.")]], repeat=True) as server:
         for name, value in variables("anthropic", server.url).items():
             monkeypatch.setenv(name, value)
-        with contextlib.closing(PtyChild(command(["run", "talk to=claude"]), place.project)) as child:
+        with contextlib.closing(WarmPtyChild(["run", "talk to=claude"], place.project)) as child:
             child.go()
             await asyncio.to_thread(child.read_until, lambda: b"you>" in child.output, 60)
             child.write(b"how?\n")

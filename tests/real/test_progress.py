@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 
 from gshtui.headless import progress
 from gshtui.headless.progress import Progress
-from tests.kit.pty_child import PtyChild
+from tests.kit.pty_child import PtyChild, WarmPtyChild
 from tests.kit.tmux import named_servers
 from tests.kit.warm_program import run_gsh
 from tests.real.test_cli_agent import project
@@ -24,7 +23,7 @@ RESTLESS = "sh -c 'while :; do echo $RANDOM$$; sleep 0.05; done'"
 
 @contextmanager
 def on_a_terminal(cwd: Path, *words: str) -> Iterator[PtyChild]:
-    with contextlib.closing(PtyChild([sys.executable, "-m", "gshtui", *words], cwd)) as child:
+    with contextlib.closing(WarmPtyChild(words, cwd)) as child:
         child.go()
         yield child
 

@@ -17,7 +17,7 @@ from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say, Spent
 from tests.kit.png import END, SIGNATURE, chunk, header, pixels, png
-from tests.kit.pty_child import PtyChild
+from tests.kit.pty_child import WarmPtyChild
 from tests.kit.python_interpreters import PythonHarness
 
 
@@ -133,7 +133,7 @@ def export(project: Path, form: str) -> str:
 
 def drawn_picture(project: Path, keys: bytes, *arguments: str) -> bytes:
     """The picture as the window gives it to the terminal."""
-    child = PtyChild([sys.executable, "-m", "gshtui", *arguments], project, columns=110, rows=40)
+    child = WarmPtyChild(arguments, project, columns=110, rows=40)
     whole = re.compile(rb"\x1b_Ga=t,f=100,t=d,i=(\d+),q=2,m=0;([^\x1b]+)\x1b\\\x1b_Ga=p,U=1,i=\1,c=40,r=15,q=2\x1b\\")
     try:
         child.go()
@@ -156,7 +156,7 @@ def drawn_picture(project: Path, keys: bytes, *arguments: str) -> bytes:
 
 def shown_blocks(project: Path) -> bytes:
     """What the window writes until it shows the picture in half blocks; it is drawn once the terminal says it can."""
-    child = PtyChild([sys.executable, "-m", "gshtui", "session", "resume", "latest"], project, columns=110, rows=40)
+    child = WarmPtyChild(["session", "resume", "latest"], project, columns=110, rows=40)
     child.resize(110, 40, (10, 20))
     try:
         child.go()

@@ -19,6 +19,7 @@ from gshtui.settings.settings_tables import McpServer
 from tests.kit.command import ROOT
 from tests.kit.endings import closing_async
 from tests.kit.mcp_turns import NobodyAnswers
+from tests.kit.warm_program import shared
 
 OnOffer = Callable[[ServerConnection, ServerPins], Awaitable[None]]
 
@@ -28,6 +29,12 @@ def definition(folder: Path, kind: str, module: str = "tests.kit.mcp_faults", **
         command=sys.executable, args=["-m", module, kind], env={"PYTHONPATH": str(ROOT), **env}, sandbox=False
     )
     return ServerDefinition(kind, settings, folder)
+
+
+def tools(folder: Path) -> ServerDefinition:
+    """The SDK's server, a fork of one that is loaded."""
+    command, *words = shared("tests.kit.mcp_server", rooms=()).argv("tests.kit.mcp_server:main")
+    return ServerDefinition("tools", McpServer(command=command, args=[*words, "tools"], sandbox=False), folder)
 
 
 NEIGHBOURS = """\
@@ -161,7 +168,7 @@ async def test_nothing_that_a_server_writes_drives_a_terminal(tmp_path: Path) ->
 
 
 async def test_a_cancelled_call_leaves_the_server_usable(tmp_path: Path) -> None:
-    async with connected(definition(tmp_path, "tools", "tests.kit.mcp_server")) as connection:
+    async with connected(tools(tmp_path)) as connection:
         await connection.ready()
         call = asyncio.create_task(go(connection, "wait_for_ever"))
         while not connection.said:  # noqa: ASYNC110
@@ -182,7 +189,7 @@ async def test_nothing_of_a_server_is_left_behind(tmp_path: Path) -> None:
 
 
 async def test_a_picture_is_kept_and_named(tmp_path: Path) -> None:
-    async with connected(definition(tmp_path, "tools", "tests.kit.mcp_server")) as connection:
+    async with connected(tools(tmp_path)) as connection:
         text = await go(connection, "picture")
         assert "a red field" in text
         assert "[picture image/png" in text
