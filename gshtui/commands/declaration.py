@@ -346,6 +346,8 @@ class Outcome(msgspec.Struct, frozen=True):
     """The text that its shell form prints, if it differs."""
     fits: bool = False
     """The lines of `plain` end at a terminal's edge: what is behind it can be left out."""
+    aloud: str = ""
+    """The text that is read aloud, if it differs: without a drawing, and with names for its columns."""
     aside: str = ""
     """The text for a person on standard error, beside `plain` or when there is nothing to print."""
     sandbox: SandboxUse | None = None

@@ -10,7 +10,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from gshtui.commands.declaration import CommandError, Outcome, Unconfirmed, UsageError
-from gshtui.text.markdown_table import bare_columns, spoken, without_marks
 from gshtui.text.truncation import shorten
 from gshtui.text.verbatim import bare
 
@@ -42,17 +41,9 @@ def line_printed(outcome: Outcome, *, as_json: bool, plain: bool, aloud: bool = 
             line_printed(part, as_json=False, plain=plain, aloud=aloud) for part in outcome.parts if not part.shown
         ]
         return ended(outcome) | {"parts": parts}
-    if aloud and not outcome.cut:
-        outcome = replace(outcome, plain=_spoken(outcome))
+    if aloud and not outcome.cut and not outcome.plain == outcome.text != "":
+        return ended(outcome) | {"text": outcome.aloud or outcome.text, "fits": False, "aside": "", "own": True}
     return printed(outcome if plain or aloud else replace(outcome, plain=""), as_json=as_json) | {"own": False}
-
-
-def _spoken(outcome: Outcome) -> str:
-    """Its text for people, with tables row by row."""
-    text = spoken(outcome.text)
-    if outcome.plain == bare_columns(outcome.text):
-        return without_marks(text)
-    return outcome.plain or (text if text != outcome.text else "")
 
 
 def failed(error: CommandError) -> dict[str, Any]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _WIDE = 100
 """Columns of a terminal that tells none."""
+_OF_OTHERS = ("files", "run", "shell", "language")
+"""Families of tools that print what is not ours."""
 
 
 def print_outcome(said: Mapping[str, Any], name: str = "") -> int:
@@ -31,7 +33,7 @@ def print_outcome(said: Mapping[str, Any], name: str = "") -> int:
             streams.point_at(*said["position"])
     elif "parts" in said:
         for part in said["parts"]:
-            print_outcome(part)
+            print_outcome(part, name)
     elif "words" in said:
         streams.write_all(streams.STDOUT, streams.shown(said["words"], streams.STDOUT))
     elif said.get("lines"):
@@ -40,9 +42,11 @@ def print_outcome(said: Mapping[str, Any], name: str = "") -> int:
     elif "data" in said:
         streams.result_json(said["data"])
     else:
-        text = _as_typed_here(said["text"], name) if said["own"] else said["text"]
+        text, aloud = said["text"], streams.LINE_FACE.get()
+        if said["own"]:
+            text = aloud_text(text, name) if aloud else _as_typed_here(text, name)
         # Read aloud, a line has no width: all of it is printed.
-        if said.get("fits") and streams.is_terminal(streams.STDOUT) and not streams.LINE_FACE.get():
+        if said.get("fits") and streams.is_terminal(streams.STDOUT) and not aloud:
             from gshtui.text.cells import cut
 
             room = os.get_terminal_size(streams.STDOUT).columns or _WIDE
@@ -85,3 +89,19 @@ def _as_typed_here(text: str, name: str) -> str:
     from gshtui.text.verbatim import outside_fences
 
     return outside_fences(streams.as_typed_here, text) if name.partition(" ")[0] in NO_TOOLS else text
+
+
+def aloud_text(text: str, name: str) -> str:
+    """A text as it is read aloud; what a tool prints is often a file's or a program's, and stays as it is."""
+    from gshtui.commands.known_tools import TOOLS
+    from gshtui.text.plain_reading import heard, unruled
+    from gshtui.text.verbatim import bare, outside_fences
+
+    if name in TOOLS and TOOLS[name][0] in _OF_OTHERS:
+        return unruled(bare(text))
+    return heard(outside_fences(_line_as_typed_here, text))
+
+
+def _line_as_typed_here(line: str) -> str:
+    """A line with our commands as they are typed; not with others' words, nor where a list has the names of things."""
+    return line if line.startswith("- `") or "\\`" in line else streams.as_typed_here(line)

@@ -17,6 +17,11 @@ def cell(text: str) -> str:
     return _MARKS.sub(r"\\\g<0>", text)
 
 
+def split_row(line: str) -> list[str]:
+    """The cells of a row, as they are written."""
+    return [found[0].strip() for found in _CELL.finditer(line[1:-1]) if found[0]]
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int] = ()) -> str:
     """One line per row, without padding. `right`: the right-aligned columns."""
     names = "".join(f" {name} |" if name else " |" for name in head)
@@ -31,25 +36,18 @@ def facts(rows: Iterable[tuple[str, str]]) -> str:
 
 def padded(text: str) -> str:
     """The text with its tables in columns of equal width, for a face that shows Markdown as it is written."""
-    return _with_tables(text, _columns)
+    return _with_columns(text, lambda text: text)
 
 
-def spoken(text: str) -> str:
-    """The text with its tables as a line of cells for each row, for a face that is read aloud."""
-    return _with_tables(text, lambda block: ["; ".join(row).rstrip("; ") for row in _said(block)])
-
-
-def _with_tables(
-    text: str, drawn: Callable[[list[list[str]]], list[str]], read: Callable[[str], str] = lambda text: text
-) -> str:
-    """The text with its tables drawn. `read`: what becomes of a cell, and of a line outside of them."""
+def _with_columns(text: str, read: Callable[[str], str]) -> str:
+    """`read`: what becomes of a cell, and of a line outside of tables."""
     lines: list[str] = []
     block: list[list[str]] = []
     for line in [*text.split("\n"), ""]:
         if line.startswith("| ") and line.endswith("|"):
-            block.append([read(found[0].strip()) for found in _CELL.finditer(line[1:-1]) if found[0]])
+            block.append([read(one) for one in split_row(line)])
             continue
-        lines += drawn(block)
+        lines += _columns(block)
         block = []
         lines.append(read(line))
     return "\n".join(lines[:-1])
@@ -57,7 +55,7 @@ def _with_tables(
 
 def bare_columns(text: str) -> str:
     """The text as `padded`, without the marks of code and of bold: what a table's shell form prints."""
-    return _with_tables(text, _columns, without_marks)
+    return _with_columns(text, without_marks)
 
 
 def without_marks(text: str) -> str:
@@ -65,16 +63,10 @@ def without_marks(text: str) -> str:
     return _MARKED.sub(lambda found: found[1] or "", text)
 
 
-def _said(block: list[list[str]]) -> list[list[str]]:
-    """The rows of a table that say something."""
+def _columns(block: list[list[str]]) -> list[str]:
     rows = [row for row in block if not all(cell and not cell.strip("-:") for cell in row)]
     if rows and not any(rows[0]):
         del rows[0]  # the heading of a table that has none
-    return rows
-
-
-def _columns(block: list[list[str]]) -> list[str]:
-    rows = _said(block)
     many = max((len(row) for row in rows), default=0)
     widths = [max(cells.width(row[at]) if at < len(row) else 0 for row in rows) for at in range(many)]
     filled = [

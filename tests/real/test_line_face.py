@@ -24,7 +24,6 @@ from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import LINE_FACE, STDOUT, ShownBytes, Writer
 from gshtui.headless.turns.line_face import FOR_WINDOW, LineFace
 from gshtui.headless.turns.reporter import Reporter, failure_words
-from gshtui.text.markdown_table import bare_columns
 from gshtui.ui.window.features import FEATURES, WORDS
 from tests.kit.fake_terminal import agent_row
 from tests.kit.home import Home
@@ -80,7 +79,7 @@ LINES = (
     ("/home/me/x.py explain this", "It is a path."),
     ("/compact", "nothing to compact yet"),
     ("/mode plan", "main: plan mode"),
-    ("/mode", "**main**: plan"),
+    ("/mode", "main: plan"),
     ("/settings", "/config set KEY VALUE changes one"),
     ("/model openrouter/anthropic/claude-x", ""),
     ("/model anthropic/claude-opus-4-5", "Claude Opus 4.5 is used"),
@@ -92,7 +91,7 @@ LINES = (
     ("/resume nowhere", "There is no conversation 'nowhere'"),
     ("/session resume 2", "The next prompt continues in "),
     ("/clear", "starts a new conversation"),
-    ("/session ls", "2  "),
+    ("/session ls", "number: 2; id: "),
     ("/session rm 1", "[y/N] "),
     ("\x03", ""),
     ("/session rm 1", "[y/N] "),
@@ -263,17 +262,58 @@ def test_what_is_approved_is_printed_as_it_is(capfd: pytest.CaptureFixture[str])
     assert shown.err == "gsh-tui: /agent answer 0001 NUMBER answers.\n"
 
 
-def test_a_table_is_read_row_by_row() -> None:
-    table = "| name | state | task |\n| --- | --- | --- |\n| fix | idle | |\n| docs | working | `make` |"
-    said = "name; state; task\nfix; idle\ndocs; working; "
-    for outcome, text in (
-        (Outcome(None, table, plain=bare_columns(table)), f"{said}make"),
-        (Outcome(None, table), f"{said}`make`"),
-        (Outcome(None, f"asks\n{table}", plain=f"asks\n{table}"), f"asks\n{table}"),
+def test_what_a_tool_prints_is_no_table_of_ours(capfd: pytest.CaptureFixture[str]) -> None:
+    table = "| name | state |\n| --- | --- |\n| fix | idle |\n\n- `plan`: x\n\nSee `mode`.\n\n```\n  a   b\n```"
+
+    def in_lines(name: str, outcome: Outcome) -> None:
+        LINE_FACE.set(True)
+        print_outcome(line_printed(outcome, as_json=False, plain=True, aloud=True), name)
+
+    for name, outcome, text in (
+        ("agent", Outcome(None, table, plain="left out"), "name: fix; state: idle\n\n- plan: x\n\nSee /mode.\n\n  a   b\n"),
+        ("cat", Outcome(None, table), f"{table}\n"),
+        ("read", Outcome(None, "```\n     1│a   b\n```"), "1: a   b\n"),
+        ("agent", Outcome(None, table, plain=table), f"{table}\n"),
     ):
-        assert line_printed(outcome, as_json=False, plain=True, aloud=True)["text"] == text
-        parts = line_printed(Outcome(None, "", parts=(outcome,)), as_json=False, plain=True, aloud=True)["parts"]
-        assert parts[0]["text"] == text
+        for whole in (outcome, Outcome(None, "", parts=(outcome,))):
+            copy_context().run(in_lines, name, whole)
+            assert capfd.readouterr().out == text
+
+
+_DRAWN = re.compile(r" {3}|[\u2500-\u259f\u2800-\u28ff]")
+
+
+def hear_all(child: PtyChild) -> None:
+    """Every word of the slash list, alone and explained, once there is something to tell of."""
+
+    def says(line: str) -> str:
+        at = len(child.output)
+        child.write(f"{line}\n".encode())
+        child.read_until(lambda: child.output.endswith((b"\r\nmain> ", b"[y/N] ")) and len(child.output) > at)
+        said = child.output[at:].decode().replace("\r", "")
+        return said + says("n") if said.endswith("[y/N] ") else said
+
+    child.go()
+    child.read_until(lambda: b"main> " in child.output)
+    says("hello")
+    words = re.findall(r"^- /(\w+) — ", says("/help"), re.MULTILINE)
+    assert len(words) > 80
+    ends = ("quit", "spawn", "spawn_agent", "vim", "exec", "clear")
+    lines = [f"/{word}" for word in words if word not in ends]
+    lines += ["/help spawn", "/session ls", "/config show ui", "/read a.txt", "/usage model", "/context", "/"]
+    assert [(line, said) for line in lines if _DRAWN.search(said := says(line))] == []
+    assert "number: 1; id: " in says("/session ls") and "section: tools; " in says("/context")
+    child.write(b"/quit\n")
+    assert child.wait() == 0
+
+
+async def test_no_word_draws_or_pads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.txt").write_text("hi\n", encoding="utf-8")
+    async with loopback("anthropic", [[Say("It is done.")]]) as server:
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        with contextlib.closing(PtyChild(command(["--screen-reader"]), tmp_path)) as child:
+            await asyncio.to_thread(hear_all, child)
 
 
 class Heard(Writer):

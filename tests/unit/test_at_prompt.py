@@ -94,6 +94,17 @@ def test_a_key_means_what_is_offered() -> None:
     assert approval_prompt.key_hints(with_pattern).endswith("reason\n  always allow would add: make …\n? ")
 
 
+def test_what_is_no_answer_is_told_once_a_run() -> None:
+    """A key that came with enter is none either: it says why, and what to do."""
+    for pieces, said in ((("1\r",), 1), (("yes\r",), 1), ((*"yes", "\r"), 1), (("1",), 0), (("\x1b",), 0)):
+        told: list[str] = []
+        reader = approval_prompt.KeyReader(request(), told.append)
+        reader.show(0.0)
+        for number, piece in enumerate(pieces):
+            reader.feed(piece, 1.0 + 0.1 * number)
+        assert told == ["\nOne key answers, without enter: wait a second, then press it.\n? "] * said
+
+
 @pytest.mark.parametrize("gap", [0.0, 0.05, 1.0])
 @pytest.mark.parametrize("pieces", [("5", *"try 1 way", "\r"), ("5try 1", " ", "way\r"), ("5", "try x\x7f1 way\r")])
 def test_a_reason_is_never_taken_for_answers(pieces: tuple[str, ...], gap: float) -> None:

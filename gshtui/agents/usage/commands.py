@@ -92,7 +92,8 @@ def commands(store: Store, sync_programs: SyncPrograms) -> list[AnyCommand]:
             )
             return Outcome(data, made)
         text = usage_report.table(report.sums, report.by)
-        return Outcome(data, text if invocation.caller.is_agent else fenced(text))
+        aloud = usage_report.table(report.sums, report.by, aloud=True)
+        return Outcome(data, text if invocation.caller.is_agent else fenced(text), aloud=aloud)
 
     action = Action(ReportUsage, run, render)
     return [

@@ -14,7 +14,7 @@ from typing import Any
 
 from gshtui.bus.messages import Usage
 from gshtui.bus.usage_data import By, UsageSum
-from gshtui.text import units
+from gshtui.text import markdown_table, units
 from gshtui.text.sanitise import one_line
 
 _WIDTH = 5
@@ -87,8 +87,8 @@ def _cell(value: object) -> object:
     return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
 
 
-def table(sums: Sequence[UsageSum], by: By) -> str:
-    """The lines, each with its share of tokens as a bar, and their sum."""
+def table(sums: Sequence[UsageSum], by: By, *, aloud: bool = False) -> str:
+    """The lines, each with its share of tokens as a bar, and their sum. `aloud`: as a Markdown table, without bars."""
     if not sums:
         return "No usage was recorded."
     most = max(one.tokens for one in sums)
@@ -98,6 +98,8 @@ def table(sums: Sequence[UsageSum], by: By) -> str:
         rows.append(_row(total(sums), by, ""))
     widths = [max(len(row[place]) for row in (head, *rows)) for place in range(len(head))]
     lines = [_aligned(row, widths) for row in (head, *rows)]
+    if aloud:
+        lines = [markdown_table.table((head[0], *head[2:]), ((row[0], *row[2:]) for row in rows))]
     if any(one.unpriced for one in sums):
         lines.append("+ further requests at an unknown price")
     return "\n".join(lines)

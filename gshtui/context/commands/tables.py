@@ -281,8 +281,10 @@ def timeline(
     receipts: Sequence[Receipt],
     forecast: Forecast,
     limit: int,
+    *,
+    aloud: bool = False,
 ) -> str:
-    """The chart, the newest iterations, and when the next compaction is due."""
+    """The chart (not to be read aloud), the newest iterations, and when the next compaction is due."""
     if not iterations:
         return f"{agent} has sent nothing yet."
     known = {receipt.id: receipt for receipt in receipts}
@@ -305,7 +307,7 @@ def timeline(
         ]
         for place, (one, entry) in list(enumerate(zip(iterations, entries, strict=True), 1))[-limit:]
     ]
-    parts = [head, fenced(chart(iterations, known, trigger))]
+    parts = [head] if aloud else [head, fenced(chart(iterations, known, trigger))]
     if trigger:
         parts.append(f"{due(forecast, trigger)}.")
     parts.append(table(("#", "ago", "tokens", "cuts", "model", "cost", "cache", "error"), rows, right=(0, 2, 5)))

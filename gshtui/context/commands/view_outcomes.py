@@ -82,7 +82,8 @@ def timeline_outcome(invocation: Invocation, found: calls.Timeline) -> Outcome:
         "cuts": [answers.receipt(receipt) | {"items": len(receipt.items)} for receipt in receipts],
         "forecast": answers.forecast(found.forecast),
     }
-    return Outcome(data, tables.timeline(found.name, iterations, receipts, found.forecast, found.limit))
+    shown = (found.name, iterations, receipts, found.forecast, found.limit)
+    return Outcome(data, tables.timeline(*shown), aloud=tables.timeline(*shown, aloud=True))
 
 
 def receipt_outcome(invocation: Invocation, receipt: Receipt) -> Outcome:

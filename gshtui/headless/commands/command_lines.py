@@ -144,7 +144,8 @@ def _write(outcome: Outcome, options: LineOptions) -> int:
     from gshtui.commands.printed_outcome import line_printed
 
     aloud = options.person is not None
-    return print_outcome(line_printed(outcome, as_json=options.json, plain=is_terminal(STDOUT), aloud=aloud))
+    said = line_printed(outcome, as_json=options.json, plain=is_terminal(STDOUT), aloud=aloud)
+    return print_outcome(said, (options.line or "").partition(" ")[0])
 
 
 async def _asking(hub: Hub, line: str, person: LinePerson, progress: Progress) -> Outcome:
@@ -152,10 +153,11 @@ async def _asking(hub: Hub, line: str, person: LinePerson, progress: Progress) -
     from gshtui.bus.event import Event
     from gshtui.commands.declaration import Outcome, Unconfirmed
     from gshtui.hub.faces.asked_commands import question_text
+    from gshtui.text.plain_reading import heard
 
     async def agrees(question: Question) -> bool:
         progress.clear()
-        return ask_yes_no(question_text(question))
+        return ask_yes_no(heard(question_text(question)))
 
     if await person.leaves_to_turn(hub, line):
         return Outcome(None, "")

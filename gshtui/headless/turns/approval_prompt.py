@@ -22,8 +22,10 @@ from gshtui.guard.approval.answer_keys import (
     AnswerKeys,
     KeyChosen,
     Outcome,
+    Passed,
     ReasonBegun,
     RuleBegun,
+    Swallowed,
     choice_of,
     choices,
     list_of,
@@ -49,6 +51,7 @@ from gshtui.text.terminal_sequences import is_letter
 _LINES = 60
 """Lines of a detail or a diff to show; further ones are only counted."""
 _REASON = 2_000
+_ONE_KEY = "One key answers, without enter: wait a second, then press it."
 _RULE_KEYS = "enter to save it and allow · e to edit it · escape to go back ? "
 _ERASE, _CLEAR, _ENTER, _ESCAPE = ("\x7f", "\x08"), ("\x15",), ("\r", "\n"), ("\x1b",)
 
@@ -89,7 +92,7 @@ class KeyReader:
         self._offers = offers(request)
         self._rule = request.rule
         self._edit = edit
-        self._pressed = 0.0
+        self._pressed = -PAUSE
         self._keys = AnswerKeys()
         self._keys.expect_question()
         self._say = say
@@ -123,7 +126,10 @@ class KeyReader:
         # An answer is a single key: a paste or an arrow key, which arrives as one piece, is not an answer. But letters
         # after the key that starts a reason belong to the reason.
         meaning = choice if choice == "reason" or alone else None
+        begins, self._pressed = at - self._pressed >= PAUSE, at
         outcome = self._keys.press(meaning or "words", at)
+        if isinstance(outcome, Swallowed | Passed) and begins:
+            self._say(f"\n{_ONE_KEY}\n? ")
         if isinstance(outcome, ReasonBegun):
             self._reason = ""
             self._say("why not? " if outcome.question else "too soon; press enter, then answer: ")

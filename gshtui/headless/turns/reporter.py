@@ -239,7 +239,10 @@ class Reporter:
         """The line that has not ended."""
         rest = "".join(self._unread)
         self._unread.clear()
-        return (self._reading.line(rest) or "") if self._reading is not None and rest else ""
+        if self._reading is None:
+            return ""
+        said = self._reading.line(rest) if rest else None
+        return "\n".join(filter(None, (said, self._reading.rest())))
 
     def _out(self, text: str) -> None:
         if text:

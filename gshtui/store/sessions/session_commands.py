@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -334,13 +335,14 @@ class _Sessions(Family[SessionParameters]):
 
 
 def _render_list(_invocation: Invocation, found: calls.SessionList) -> Outcome:
-    text = sessions_text(found.sessions, folders=found.everywhere, numbered=found.numbered)
+    shown = partial(sessions_text, found.sessions, folders=found.everywhere, numbered=found.numbered)
+    end = f"\n(the newest {len(found.sessions)}; `session ls limit=N` (`--limit N`) lists more)" if found.more else ""
+    text = shown() + end
     if not found.sessions:
         text = "No conversations yet." if found.numbered or found.everywhere else "No conversation matches."
         text += "" if found.everywhere else " `session ls all=true` (`--all`) lists those of other folders."
-    if found.more:
-        text += f"\n(the newest {len(found.sessions)}; `session ls limit=N` (`--limit N`) lists more)"
-    return Outcome([_data(info) for info in found.sessions], text)
+    aloud = shown(aloud=True) + end if found.sessions else ""
+    return Outcome([_data(info) for info in found.sessions], text, aloud=aloud)
 
 
 def _render_shown(_invocation: Invocation, shown: calls.ShownSession) -> Outcome:

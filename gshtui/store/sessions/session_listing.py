@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from gshtui.store.engine.encoding import visible
 from gshtui.store.tables.message_table import SearchHit
 from gshtui.store.tables.session_table import SessionInfo
-from gshtui.text import cells, units
+from gshtui.text import cells, markdown_table, units
+
+_HEAD = ("number", "id", "age", "messages", "agent", "provider", "model", "cost", "title")
 
 
-def sessions_text(found: Sequence[SessionInfo], *, folders: bool, numbered: bool = False) -> str:
+def sessions_text(found: Sequence[SessionInfo], *, folders: bool, numbered: bool = False, aloud: bool = False) -> str:
     """One line each: its number, id, age, messages, agent, provider, model, cost, title, and where it is open; with its
-    folder if several are shown.
+    folder if several are shown. `aloud`: as a Markdown table.
     """
     rows = [
         (
@@ -29,6 +31,9 @@ def sessions_text(found: Sequence[SessionInfo], *, folders: bool, numbered: bool
         )
         for number, info in enumerate(found, start=1)
     ]
+    if aloud:
+        cells_of = ([cell.replace("|", "/") for cell in row] for row in rows)
+        return markdown_table.table(_HEAD if numbered else _HEAD[1:], cells_of)
     sides = (">" if numbered else "") + "<>><<<>"
     widths = [max((cells.width(row[at]) for row in rows), default=0) for at in range(len(sides))]
 
