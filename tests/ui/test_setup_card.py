@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
@@ -95,6 +96,10 @@ def rows(app: Window) -> dict[str, str]:
     return {line.split()[0]: line for line in lines}
 
 
+def title(app: Window) -> str:
+    return "".join(str(one.content) for one in app.screen.query(".dialog-title").results(Static))
+
+
 def models_asked(app: Window) -> list[str]:
     assert app.hub is not None
     return [event.provider for event in app.hub.said if isinstance(event, ModelChangeRequested)]
@@ -117,14 +122,10 @@ async def test_a_pasted_key_is_tried_kept_and_used(
             assert "Gemini or OpenRouter" in rows(app)["Paste"]
             await pilot.press("enter")
             await shows(pilot, InputScreen)
-            first = app.screen
             await pilot.press(*KEY, "enter")
-            while app.screen is first or not isinstance(app.screen, InputScreen):
+            while "does not accept" not in (asked := title(app)):
                 await pilot.pause()
-            while not app.screen.query(".dialog-title"):
-                await pilot.pause()
-            asked = str(app.screen.query_one(".dialog-title", Static).content)
-            assert KEY not in asked and "does not accept" in asked, "refused, and asked for again"
+            assert KEY not in asked, "refused, and asked for again"
             assert not kept.exists() and app.hub is before
             await pilot.press(*KEY, "enter")
             await carried_out(app)
@@ -161,12 +162,63 @@ async def test_a_key_that_could_not_be_tried_is_wanted_again(
         await shows(pilot, CardScreen)
         await pilot.press("enter")
         await shows(pilot, InputScreen)
-        first = app.screen
         await pilot.press(*KEY, "enter")
-        while app.screen is first or not app.screen.query(".dialog-title"):
+        while not (asked := title(app)).startswith(begins):
             await pilot.pause()
-        asked = str(app.screen.query_one(".dialog-title", Static).content)
-        assert asked.startswith(begins) and asked.endswith(ends)
+        assert asked.endswith(ends)
+
+
+@pytest.mark.parametrize("way", ["pasted", "line"])
+async def test_what_comes_while_a_key_is_tried_belongs_to_the_card(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second paste is neither shown nor a prompt: neither between two lines nor while the first key is tried."""
+    refused = asyncio.Event()
+
+    async def tried(*_: object) -> str:
+        await refused.wait()
+        raise ProviderError("auth", "It does not accept the key.")
+
+    monkeypatch.setattr(kept_key, "try_key", tried)
+    async with opened() as (app, pilot):
+        await shows(pilot, CardScreen)
+        if way == "line":
+            await pilot.press("enter")
+            await shows(pilot, InputScreen)
+        app.post_message(events.Paste(KEY))
+        if way == "line":
+            await pilot.press("enter")
+            app.post_message(events.Paste("secret"))
+        while not title(app).startswith("Trying"):
+            await pilot.pause()
+        app.post_message(events.Paste(f"{KEY}-2"))
+        await pilot.press("enter", *"abc")
+        assert isinstance(app.screen, InputScreen) and app.screen.query_one(Input).value.endswith(f"{KEY}-2abc")
+        assert KEY not in app.export_screenshot() and app.bench.centre.typed() == ""
+        refused.set()
+        while "does not accept" not in title(app):
+            await pilot.pause()
+        assert app.screen.query_one(Input).value.endswith("-2abc"), "enter tries it next"
+        await pilot.press("escape")
+        await shows(pilot, CardScreen)
+        assert app.bench.centre.typed() == ""
+
+
+async def test_a_trial_can_be_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = asyncio.Event()
+
+    async def tried(*_: object) -> str:
+        try:
+            return await asyncio.Event().wait() and ""
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(kept_key, "try_key", tried)
+    async with opened() as (app, pilot):
+        await shows(pilot, CardScreen)
+        await pilot.press("enter")
+        await shows(pilot, InputScreen)
+        await pilot.press(*KEY, "enter", "escape")
+        await shows(pilot, CardScreen)
+        assert ended.is_set() and models_asked(app) == []
 
 
 @pytest.mark.parametrize("by_letter", [False, True])

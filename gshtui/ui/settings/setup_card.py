@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.screen import ModalScreen
+from textual.widgets import Input
 
 from gshtui.bus.events.agent_events import ModelChangeRequested
+from gshtui.system.tasks import cancel_and_wait
 from gshtui.text import units
 from gshtui.ui.kit.widget_messages import StartAgent
 from gshtui.ui.kit.widgets.dialogs import InputScreen, Picker, PickerChoice
@@ -24,6 +26,7 @@ from gshtui.ui.kit.widgets.dialogs import InputScreen, Picker, PickerChoice
 if TYPE_CHECKING:
     from gshtui.commands.declaration import Returns
     from gshtui.providers.kept_key import KeyPlace
+    from gshtui.settings.model import Settings
     from gshtui.ui.settings.settings_host import SettingsHost
 
 _KEY, _OLLAMA, _PROGRAM, _NOTHING, _THEME, _SHELL = "key", "ollama", "program ", "nothing", "theme", "shell"
@@ -78,12 +81,48 @@ class CardScreen(Picker):
     def action_choose(self) -> None:
         if self.chosen is None and self.words and not self._given:
             self._take(self.words.strip())
+        elif self.chosen == _KEY:
+            self._take("")
         else:
             super().action_choose()
 
     def _take(self, key: str) -> None:
-        self._pasted_key(key)
         self.dismiss(_KEY)
+        self._pasted_key(key)  # the line for keys opens in this moment: nothing typed now reaches a prompt
+
+
+class KeyScreen(InputScreen):
+    """The line for a key. It stays open while one is tried: what is typed or pasted meanwhile is hidden in it."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(title, secret=True)
+        self.left: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done once the person has closed it."""
+        self._given: asyncio.Future[str] | None = None
+
+    async def key(self) -> str:
+        """The next key that is given; empty: it was closed."""
+        self._given = asyncio.get_running_loop().create_future()
+        await asyncio.wait((self._given, self.left), return_when=asyncio.FIRST_COMPLETED)
+        return self._given.result() if self._given.done() else ""
+
+    @property
+    def _field(self) -> Input:
+        return self.query_one("#words", Input)
+
+    def action_submit(self) -> None:
+        if self._given is not None and not self._given.done() and (key := self._field.value.strip()):
+            self._field.value = ""
+            self._given.set_result(key)
+
+    def action_cancel(self) -> None:
+        if not self.left.done():
+            self.left.set_result(None)
+        self.dismiss("")
+
+    def close(self) -> None:
+        if self.is_current:
+            self.dismiss("")
 
 
 class SetupCard:
@@ -98,6 +137,8 @@ class SetupCard:
         self._change = change
         self._pasted = ""
         """The key that was pasted into the card."""
+        self._line: KeyScreen | None = None
+        """The line for keys, once it is open."""
         self._commands: dict[str, str] = {}
         """The command of each program that is installed, by its profile."""
 
@@ -120,6 +161,15 @@ class SetupCard:
 
     def _take(self, key: str) -> None:
         self._pasted = key
+        self._open_line()
+
+    def _open_line(self, provider: str = "") -> KeyScreen:
+        from gshtui.settings.known_providers import PASTED_KEYS, label_of
+
+        title = f"Paste your key for {label_of(provider)}" if provider else f"Paste an {PASTED_KEYS} key"
+        self._line = KeyScreen(f"{title}. It is kept in your keyring")
+        self._host.push_screen(self._line, lambda _: None)
+        return self._line
 
     async def _answer(self, screen: ModalScreen[str | None]) -> str | None:
         answered: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
@@ -200,35 +250,43 @@ class SetupCard:
 
     async def connect(self, key: str = "", provider: str = "") -> bool:
         """Have the person paste a key, try it, and keep it; whether a model is connected then."""
+        settings = self._host.bridge.settings
+        line, self._line = self._line or self._open_line(provider), None
+        try:
+            return settings is not None and await self._connect(settings, line, key, provider)
+        finally:
+            line.close()
+
+    async def _connect(self, settings: Settings, line: KeyScreen, key: str, provider: str) -> bool:
         from gshtui.providers.kept_key import key_problem, try_key
         from gshtui.providers.port import ProviderError
-        from gshtui.settings.known_providers import PASTED_KEYS, label_of
+        from gshtui.settings.known_providers import label_of
 
-        settings = self._host.bridge.settings
-        if settings is None:
-            return False
-        title = f"Paste your key for {label_of(provider)}" if provider else f"Paste an {PASTED_KEYS} key"
-        title = f"{title}. It is kept in your keyring"
-        while True:
-            key = key or (await self._answer(InputScreen(title, secret=True)) or "").strip()
-            if not key:
-                return False
+        while key := key or await line.key():
             if wrong := key_problem(key):
-                title, key = f"{wrong[0].upper()}{wrong[1:]}. Copy it again", ""
+                line.retitle(f"{wrong[0].upper()}{wrong[1:]}. Copy it again")
+                key = ""
                 continue
             place = await self._place(key, provider)
             if place is None:
-                return False
-            self._host.notify(f"Trying the key with {label_of(place.provider)}…", timeout=4)
+                break
+            line.retitle(f"Trying the key with {label_of(place.provider)}…")
+            trial = asyncio.ensure_future(try_key(settings, os.environ, place, key))
             try:
-                label = await try_key(settings, os.environ, place, key)
+                await asyncio.wait((trial, line.left), return_when=asyncio.FIRST_COMPLETED)
+                if not trial.done():
+                    break
+                label = trial.result()
             except ProviderError as error:
                 again = f"{error.hint} Then paste it again" if error.hint else "Paste it again"
-                what = again if error.retryable else "Paste another key"
-                title, key = f"{error.message.rstrip('.')}. {what}", ""
+                line.retitle(f"{error.message.rstrip('.')}. {again if error.retryable else 'Paste another key'}")
+                key = ""
                 continue
+            finally:
+                await cancel_and_wait(trial)
             await self._keep(place, key, label)
             return True
+        return False
 
     async def _place(self, key: str, provider: str) -> KeyPlace | None:
         from gshtui.providers.kept_key import api_of_key, key_places

@@ -212,16 +212,15 @@ class InputScreen(ModalScreen[str | None]):
         self._secret = secret
         self._does = does
         self._exact = exact
-        self._title = title
+        self._title = Static(classes="dialog-title")
+        self.retitle(title)
         self._text = text
         self._hint = hint
         self._lines = lines
 
     def compose(self) -> ComposeResult:
-        from gshtui.text.sanitise import one_line
-
         with Vertical(classes="dialog"):
-            yield Static(Content(one_line(self._title, 200)), classes="dialog-title")
+            yield self._title
             if self._lines:
                 yield TextArea(self._text, id="words", compact=True, soft_wrap=True)
             else:
@@ -237,6 +236,11 @@ class InputScreen(ModalScreen[str | None]):
     def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
         self.action_submit()
+
+    def retitle(self, title: str) -> None:
+        from gshtui.text.sanitise import one_line
+
+        self._title.update(Content(one_line(title, 200)))
 
     def action_submit(self) -> None:
         field = self.query_one("#words", Widget)
