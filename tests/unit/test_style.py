@@ -71,6 +71,24 @@ def test_a_key_is_written_in_one_way() -> None:
     assert all(map(_SPELLED.search, ("esc to go back", "⏎ send", "PgUp", "Ctrl+C stops", "press ctrl-c")))
 
 
+_FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+_BULLET = re.compile(r"^ *(?:[-*]|\d+\.) ", re.MULTILINE)
+_WORDS = 60
+"""Most words of a bullet: it has one fact."""
+
+
+def test_a_bullet_of_a_guide_has_one_fact() -> None:
+    guides = [source.ROOT / "README.md", *(source.ROOT / ".github" / "guides").glob("*.md")]
+    assert len(guides) > 20
+    bullets = [
+        (path.name, bullet)
+        for path in guides
+        for part in re.split(r"\n(?=\n|#|\|)", _FENCED.sub("", path.read_text(encoding="utf-8")))
+        for bullet in _BULLET.split(part)[1:]
+    ]
+    assert [(name, bullet) for name, bullet in bullets if len(bullet.split()) > _WORDS] == []
+
+
 def test_groups_of_settings_are_titles() -> None:
     assert all(title[:1].isupper() and len(title.split()) <= 3 for title in ORDER)
 
