@@ -1,6 +1,8 @@
 """What a person is asked to approve is the same in every face, character by character, whatever its characters are."""
 
 import random
+from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,8 @@ from gshtui.fleet.core.agent_tables import agent_details, agents_table
 from gshtui.guard.approval.open_approvals import OpenApprovals
 from gshtui.guard.approval.question_text import program_request, waiting_words
 from gshtui.guard.rules.rule_book import RuleBook
-from gshtui.headless.streams import as_typed_here
+from gshtui.headless.outcomes import aloud_text
+from gshtui.headless.streams import LINE_FACE, as_typed_here
 from gshtui.headless.turns.approval_prompt import question_text
 from gshtui.text.markdown_table import bare_columns
 from gshtui.text.sanitise import plain
@@ -34,6 +37,11 @@ COMMANDS = (
     "``` `` ` ``` ```",
     *(" ".join("".join(_RANDOM.choices(_LETTERS, k=40)).split()) for _ in range(60)),
 )
+
+
+def read_aloud(text: str) -> str:
+    LINE_FACE.set(True)
+    return aloud_text(text, "agent")
 
 
 def faces(command: str, choices: tuple[QuestionChoice, ...]) -> dict[str, str]:
@@ -59,7 +67,10 @@ def faces(command: str, choices: tuple[QuestionChoice, ...]) -> dict[str, str]:
             "shell": line_printed(outcome, as_json=False, plain=True),
             "reader": line_printed(outcome, as_json=False, plain=True, aloud=True),
         }.items():
-            shown[f"{name} {way}"] = as_typed_here(printed["text"]) if printed["own"] else printed["text"]
+            said = (
+                copy_context().run(read_aloud, printed["text"]) if way == "reader" else as_typed_here(printed["text"])
+            )
+            shown[f"{name} {way}"] = said if printed["own"] else printed["text"]
         shown[f"{name} window"] = "\n".join(shown_lines(outcome.text, 600))
         shown[f"{name} terminal"] = "\n".join(markdown_lines(outcome.text, 600, lambda text, *_: plain(text)))
     return shown
