@@ -265,12 +265,14 @@ def test_what_is_approved_is_printed_as_it_is(capfd: pytest.CaptureFixture[str])
 def test_what_a_tool_prints_is_no_table_of_ours(capfd: pytest.CaptureFixture[str]) -> None:
     table = "| name | state |\n| --- | --- |\n| fix | idle |\n\n- `plan`: x\n\nSee `mode`.\n\n```\n  a   b\n```"
 
+    said = "name: fix; state: idle\n\n- plan: x\n\nSee /mode.\n\n  a   b\n"
+
     def in_lines(name: str, outcome: Outcome) -> None:
         LINE_FACE.set(True)
         print_outcome(line_printed(outcome, as_json=False, plain=True, aloud=True), name)
 
     for name, outcome, text in (
-        ("agent", Outcome(None, table, plain="left out"), "name: fix; state: idle\n\n- plan: x\n\nSee /mode.\n\n  a   b\n"),
+        ("agent", Outcome(None, table, plain="left out"), said),
         ("cat", Outcome(None, table), f"{table}\n"),
         ("read", Outcome(None, "```\n     1│a   b\n```"), "1: a   b\n"),
         ("agent", Outcome(None, table, plain=table), f"{table}\n"),

@@ -67,10 +67,8 @@ def faces(command: str, choices: tuple[QuestionChoice, ...]) -> dict[str, str]:
             "shell": line_printed(outcome, as_json=False, plain=True),
             "reader": line_printed(outcome, as_json=False, plain=True, aloud=True),
         }.items():
-            said = (
-                copy_context().run(read_aloud, printed["text"]) if way == "reader" else as_typed_here(printed["text"])
-            )
-            shown[f"{name} {way}"] = said if printed["own"] else printed["text"]
+            ours = as_typed_here if way == "shell" else partial(copy_context().run, read_aloud)
+            shown[f"{name} {way}"] = ours(printed["text"]) if printed["own"] else printed["text"]
         shown[f"{name} window"] = "\n".join(shown_lines(outcome.text, 600))
         shown[f"{name} terminal"] = "\n".join(markdown_lines(outcome.text, 600, lambda text, *_: plain(text)))
     return shown
