@@ -314,7 +314,7 @@ async def test_no_word_draws_or_pads(tmp_path: Path, monkeypatch: pytest.MonkeyP
     async with loopback("anthropic", [[Say("It is done.")]]) as server:
         for name, value in variables("anthropic", server.url).items():
             monkeypatch.setenv(name, value)
-        with contextlib.closing(PtyChild(command(["--screen-reader"]), tmp_path)) as child:
+        with contextlib.closing(WarmPtyChild(["--screen-reader"], tmp_path)) as child:
             await asyncio.to_thread(hear_all, child)
 
 
