@@ -36,9 +36,7 @@ def test_words_are_read_without_their_marks(source: str, read: str) -> None:
 
 
 def test_columns_and_drawings_are_words() -> None:
-    drawn = (
-        "| part | | tokens |\n| --- | --- | --- |\n| tools | ███▌ | 2k |\n\n   3│let  x\nclaude   no hooks\n1  a  b"
-    )
+    drawn = "| part | | tokens |\n| --- | --- | --- |\n| tools | ███▌ | 2k |\n\n   3│let  x\nclaude   no hooks\n1  a  b"
     said = "part: tools; tokens: 2k\n\n3: let: x\nclaude: no hooks\n1; a; b"
     assert heard(drawn) == said
     assert heard("```\na   b │\n```") == "a   b │"
