@@ -34,6 +34,7 @@ from gshtui.bus.events.agent_events import (
 from gshtui.bus.events.approval_events import AgentModeChanged, ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub_events import FaultReported, Noticed, SubscriberFailed
 from gshtui.bus.events.session_events import SessionOpened
+from gshtui.bus.events.shell_events import ShellFolderChanged, ShellNoted, ShellRecorded
 from gshtui.bus.subscription import merged
 
 _OF_AGENTS = (
@@ -56,6 +57,8 @@ _OF_AGENTS = (
 )
 """What snapshots of agents are made of."""
 _PASSING = (FaultReported, Noticed, ProviderRetried, SubscriberFailed, ToolOutput)
+_RECORDED = (ShellRecorded, ShellNoted, ShellFolderChanged)
+"""What the window's panes read from the record, of which there is no end."""
 _INTENTS = ("Requested", "Submitted", "Answered", "Begun")
 _FOLDED_AT = 2_000
 """Events; then those that may be are merged."""
@@ -71,7 +74,7 @@ class WindowHistory:
 
     def note(self, event: Event) -> None:
         """Take an event."""
-        if isinstance(event, _PASSING):
+        if isinstance(event, _PASSING + _RECORDED):
             return
         if type(event).__name__.endswith(_INTENTS) and not isinstance(event, ApprovalRequested):
             return
