@@ -1,5 +1,11 @@
 """What a window that comes to a running hub is told: a few states and the turn in progress, never all that was."""
 
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gshtui.agents.agent_snapshot import AgentSnapshot
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
@@ -7,13 +13,18 @@ from gshtui.bus.events.agent_events import (
     PromptQueued,
     PromptWithdrawn,
     TextDelta,
+    ThinkingDelta,
+    ToolStarted,
     TurnFinished,
     TurnStarted,
 )
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub_events import HubStarted, Noticed
 from gshtui.bus.events.session_events import SessionOpened, SessionTitled
+from gshtui.bus.events.shell_events import ShellRecorded
 from gshtui.bus.messages import Message, Text
+from gshtui.bus.shell_data import ShellRecord
+from gshtui.bus.subscription import merged
 from gshtui.hub.faces.window_history import WindowHistory
 
 
@@ -81,3 +92,28 @@ def test_another_conversation_leaves_nothing_of_the_one_before() -> None:
     queued = PromptQueued(agent="main", prompt="p", text="p")
     events = told(STARTED, OPENED, queued, *turn(1), SessionOpened(session="s2", agent="main"))
     assert [event.session for event in events if isinstance(event, SessionOpened)] == ["s2"]
+
+
+def test_commands_of_shells_are_left_to_the_record() -> None:
+    ran = [ShellRecorded(record=ShellRecord(shell="s", number=number)) for number in range(3)]
+    assert [type(event) for event in told(STARTED, OPENED, *ran)] == [HubStarted, SessionOpened]
+
+
+@given(st.lists(st.sampled_from(["words", "thought", "tool"]), max_size=30), st.data())
+def test_a_new_hub_is_told_what_an_earlier_one_has_and_nothing_twice(kinds: list[str], data: st.DataObject) -> None:
+    about: dict[str, Any] = {"agent": "main", "session": "s", "message": "m"}
+    events: list[Event] = [TurnStarted(agent="main", session="s", turn="t", prompt="t")]
+    for at, kind in enumerate(kinds):
+        match kind:
+            case "words":
+                events.append(TextDelta(text=f"{at} ", **about))
+            case "thought":
+                events.append(ThinkingDelta(text=f"{at} ", **about))
+            case _:
+                events.append(ToolStarted(call=f"c{at}", tool="bash", **about))
+    snapshot = AgentSnapshot()
+    for number, event in enumerate(events, 1):
+        snapshot.note(number, event)
+    delivered = data.draw(st.integers(0, len(events)))
+    assert list(snapshot.undelivered_events(delivered)) == list(merged(events[:delivered]))
+    assert snapshot.turn_events() == list(merged(events))
