@@ -703,3 +703,26 @@ async def test_an_answer_without_an_end_is_ended_and_others_have_their_turn(api:
     assert (failed.value.kind, failed.value.started) == ("garbage", True)
     assert "did not stop" in failed.value.message
     assert turns > 20
+
+
+@EVERY
+async def test_a_long_answer_is_read_no_more_often_than_a_screen_is_drawn(api: str) -> None:
+    """Its tokens come one by one, and are all there; those that came close together are read at once."""
+    text, read_at, turns = "".join(f"{number} " for number in range(400)), set[int](), 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    said = ""
+    async with server_with(api, list[bytes], [Say(text)], chunk=4, pace=1_000.0) as (provider, _):
+        beside = asyncio.create_task(others())
+        async for delta in provider.stream(make_request(api)):
+            if isinstance(delta, TextPart):
+                said += delta.text
+                read_at.add(turns)
+        beside.cancel()
+    assert said == text
+    assert len(read_at) < 80

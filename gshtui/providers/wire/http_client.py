@@ -7,6 +7,8 @@ load. Proxies and certificates come from the environment (`system/network/proxy_
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -16,9 +18,16 @@ from gshtui.providers.wire.sdk_connection import STREAM, Deadlines
 from gshtui.system.network.routed_transport import RoutedTransport
 from gshtui.system.processes.time_limit import time_limit
 
+_AT_ONCE = 16
+"""Reads of a body before they are paced: a short answer is over as soon as it can be."""
+_PACE = 0.03
+"""Seconds between the reads of a long one: a screen shows no more, and each read costs as much as its tokens do."""
+_WAITED = 0.0003
+"""Seconds that tell a piece that was waited for from one that came with the piece before it."""
+
 
 class _Watched(httpx2.AsyncByteStream):
-    """A body whose every piece has a deadline."""
+    """A body whose every piece has a deadline, and that is read about as often as a screen is drawn."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, request: httpx2.Request, deadlines: Deadlines) -> None:
         self._stream = stream
@@ -26,9 +35,10 @@ class _Watched(httpx2.AsyncByteStream):
         self._deadlines = deadlines
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        wait = self._deadlines.first_byte
+        wait, reads = self._deadlines.first_byte, 0
         pieces = self._stream.__aiter__()
         while True:
+            began = time.monotonic()
             try:
                 async with time_limit(wait):
                     piece = await anext(pieces)
@@ -36,8 +46,11 @@ class _Watched(httpx2.AsyncByteStream):
                 return
             except TimeoutError as error:
                 raise httpx2.ReadTimeout(f"no data for {wait:g} s", request=self._request) from error
+            waited = time.monotonic() - began >= _WAITED
             yield piece
             wait = self._deadlines.between
+            if waited and (reads := reads + 1) > _AT_ONCE:
+                await asyncio.sleep(_PACE)
 
     async def aclose(self) -> None:
         await self._stream.aclose()

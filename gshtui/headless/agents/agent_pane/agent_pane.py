@@ -31,6 +31,7 @@ from gshtui.bus.events.agent_events import (
     TurnStarted,
 )
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
+from gshtui.bus.subscription import joined
 from gshtui.fleet.native.spec import Spec
 from gshtui.guard.approval.answer_keys import (
     ANSWERS,
@@ -192,9 +193,8 @@ class AgentPane:
 
     def handle_events(self, batch: Sequence[Event]) -> None:
         """Show this agent's events."""
-        for event in batch:
-            if getattr(event, "agent", self._agent) == self._agent:
-                self._show(event)
+        for event in joined(event for event in batch if getattr(event, "agent", self._agent) == self._agent):
+            self._show(event)
         self._schedule_draw()
 
     def _show(self, event: Event) -> None:
