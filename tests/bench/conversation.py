@@ -28,15 +28,18 @@ async def record(place: Place, length: int) -> str:
 
 
 @contextlib.contextmanager
-def provider(place: Place, text: str, *, pace: float) -> Iterator[dict[str, str]]:
-    """A server that speaks Anthropic's API and answers every prompt with `text`, `pace` pieces a second.
+def provider(place: Place, text: str, *, pace: float, piece: int = 20) -> Iterator[dict[str, str]]:
+    """A server that speaks Anthropic's API and answers every prompt with `text`.
 
+    It sends `pace` pieces of `piece` characters a second.
     Yields the variables that send the program to it.
     """
     script = place.home.state / "script.json"
     script.write_text(json.dumps([{"say": text}]))
     command = [sys.executable, "-m", "tests.kit.loopback", "--api", "anthropic", "--script", str(script)]
-    with subprocess.Popen([*command, "--pace", str(pace)], stdout=subprocess.PIPE, text=True, cwd=ROOT) as server:
+    with subprocess.Popen(
+        [*command, "--pace", str(pace), "--chunk", str(piece)], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    ) as server:
         try:
             assert server.stdout is not None
             lines = iter(server.stdout.readline, "\n")

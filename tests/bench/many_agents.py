@@ -19,17 +19,19 @@ from tests.bench.shell_listener import CONNECTIONS, send
 from tests.kit.tmux import end_server, short_folder
 
 AGENTS, PACE, AT_ONCE = 25, 100, 5
-"""Agents, pieces a second for each, and how many are started at once."""
+"""Agents, tokens a second for each, and how many are started at once."""
+TOKEN = 4
+"""Characters of a token, as vendors count English."""
 RATE, SECONDS = 5_000, 8
 """Events a second of the shells."""
-SIZE = 200_000
+SIZE = 60_000
 """Characters of an answer: at this pace they come for longer than all of it takes."""
 KEYS = 60
 
 
 def run(report: Report, place: Place) -> None:
     """The window at rest, and then beside all of them."""
-    with short_folder() as folder, provider(place, answer(SIZE), pace=PACE) as variables:
+    with short_folder() as folder, provider(place, answer(SIZE), pace=PACE, piece=TOKEN) as variables:
         runtime = folder / "runtime"
         runtime.mkdir(mode=0o700)
         more = {"TMUX_TMPDIR": folder, "XDG_RUNTIME_DIR": runtime, "LANG": "C.UTF-8", "SHELL": "/bin/sh"}
@@ -65,7 +67,7 @@ def _measure(report: Report, place: Place, environ: dict[str, str], probe: Probe
     rows = json.loads(call(place, environ, "agent", "ls", "--json"))
     working = sum(row["kind"] == "native" and row["status"] not in ("idle", "done", "failed") for row in rows)
     hello = 1e3 * sorted(late)[len(late) * 99 // 100]
-    what = f"{AGENTS} agents at {PACE} pieces/s, {RATE:,} shell events/s"
+    what = f"{AGENTS} agents at {PACE} tokens/s, {RATE:,} shell events/s"
     report.add(
         f"{what}: a hello to its answer, p99",
         hello,
