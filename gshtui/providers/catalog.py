@@ -42,6 +42,8 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     name: str
     provider: str
     label: str = ""
+    suits: str = ""
+    """The work that its vendor makes it for, in two words."""
     aliases: tuple[str, ...] = ()
     default: bool = False
     """What the provider uses when nobody names a model."""

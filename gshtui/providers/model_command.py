@@ -453,8 +453,8 @@ _WITHOUT = "Commands such as run, read and find work without a model."
 
 
 def _about(model: Model, catalog: Catalog) -> str:
-    """What sets it apart, from what is known of it: its price beside that of its provider's default, what it reads,
-    or when its provider ends it.
+    """What it is for, its price beside that of its provider's default, and what it reads, as far as this is known; or
+    when its provider ends it.
     """
     if model.retired:
         then = catalog.find(model.replaced_by, model.provider) if model.replaced_by else None
@@ -465,10 +465,12 @@ def _about(model: Model, catalog: Catalog) -> str:
     default = next((one for one in catalog.models if one.default and one.provider == model.provider), None)
     if model.provider == "ollama":
         return f"Runs on this machine. {reads}"
+    suits = f"{model.suits}. " if model.suits else ""
     if model is default:
-        return f"{label_of(model.provider)}'s default. {reads}"
+        return f"{suits}{label_of(model.provider)}'s default. {reads}"
     share = _price_beside(model, default) if default is not None else ""
-    return f"Costs {share} {default.label or default.name}. {reads}" if default is not None and share else reads
+    costs = f"Costs {share} {default.label or default.name}. " if default is not None and share else ""
+    return f"{suits}{costs}{reads}"
 
 
 def _price_beside(model: Model, other: Model) -> str:

@@ -344,7 +344,7 @@ class Worktrees(SettingsTable):
 class Features(SettingsTable):
     """Our features that can be switched off, by name (`contract.py`)."""
 
-    workflows: bool = Field(default=True, description="Chains of steps around a model.", json_schema_extra=FALSE)
+    workflows: bool = Field(default=True, description="Workflows: steps around a model.", json_schema_extra=FALSE)
 
 
 class Python(SettingsTable):

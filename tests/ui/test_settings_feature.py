@@ -96,6 +96,8 @@ def test_rows_are_listed_by_group_with_a_label_each_and_the_most_used_first(home
     assert label["sandbox.max_memory_mb"] == "Maximum memory (MB)"
     assert label["providers.openai.base_url"] == "openai · base URL"
     assert label["keybindings.app.help"] == "Show help"
+    assert label["notify.muted"] == "Muted agents"
+    assert not {"Enabled", "Command", "Quiet", "Muted", "Outside", "Visible"} & {*label.values()}, "each says of what"
 
 
 async def test_defaults_are_named_and_the_raw_name_is_in_grey(
@@ -117,6 +119,9 @@ async def test_defaults_are_named_and_the_raw_name_is_in_grey(
         lines = [str(listed.get_option_at_index(at).prompt) for at in range(listed.option_count)]
         assert not [line for line in lines if line.rstrip().endswith("…")], "a raw name is whole or left out"
         assert all(len(row.label) <= 32 for row in screen(app)._rows.values()), "a label is whole"
+        await pilot.press(*"/muted")
+        await settled(pilot)
+        assert screen(app).chosen == "notify.muted", "`/` begins a search everywhere"
 
 
 async def test_the_model_is_chosen_from_the_models(home: Home, tmp_path: Path) -> None:

@@ -307,9 +307,9 @@ async def test_the_model_command_shows_lists_and_switches(tmp_path: Path) -> Non
     cheap = ListedModel("a", "m", "M", price_input=0.1, price_output=0.5)
     assert "$0.10 / $0.50" in model_choice(cheap).columns
     about = {name: row["about"] for name, row in rows.items()}
-    assert about["claude-sonnet-5-5"] == "Anthropic's default. Reads text, images and PDFs."
-    assert about["claude-opus-5-5"] == "Costs 2× Claude Sonnet 5.5. Reads text, images and PDFs."
-    assert about["claude-haiku-5-5"] == "Costs 5% of Claude Sonnet 5.5. Reads text, images and PDFs."
+    assert about["claude-sonnet-5-5"] == "Everyday work. Anthropic's default. Reads text, images and PDFs."
+    assert about["claude-opus-5-5"] == "Complex work. Costs 2× Claude Sonnet 5.5. Reads text, images and PDFs."
+    assert about["claude-haiku-5-5"] == "Fastest. Costs 5% of Claude Sonnet 5.5. Reads text, images and PDFs."
     assert about["gpt-5"] == ("Retires on 2026-12-11, then GPT-6.1 Terra.")
     assert all(said and len(said) <= 72 for said in about.values()), "one row at 80 columns"
     outcome = await command.handler(here(tmp_path), ChangeModel(name="opus"))

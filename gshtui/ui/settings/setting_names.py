@@ -17,6 +17,32 @@ _FIRST: dict[str, str] = {
     "hub.closing": "When the window closes",
 }
 """The settings that most people change, in this order, each with its label."""
+_LABELS: dict[str, str] = {
+    "general.name": "Your name",
+    "sandbox.enabled": "Use the sandbox",
+    "sandbox.hosts": "Reachable hosts",
+    "sandbox.environment": "Passed variables",
+    "sandbox.visible": "Readable secrets",
+    "worktrees.setup": "Set-up command",
+    "worktrees.teardown": "Tear-down command",
+    "python.enabled": "Use Python",
+    "python.blocks": "Python in answers",
+    "code.enabled": "Use language servers",
+    "context.history": "Long history",
+    "shell.ignore": "Ignored commands",
+    "ui.first_questions": "First-start card",
+    "ui.outside": "State shown outside",
+    "notify.command": "Command to run",
+    "notify.webhook": "Webhook address",
+    "notify.apprise": "Phones and chats",
+    "notify.quiet": "Quiet hours",
+    "notify.muted": "Muted agents",
+    "hub.keep": "Run the hub",
+    "hub.memory": "Memory limit (MB)",
+    "sessions.enabled": "Keep conversations",
+    "store.synchronous": "Durability",
+}
+"""Those whose name says too little."""
 _GROUPS: dict[str, str] = {
     "providers": "Model providers",
     "accounts": "Accounts",
@@ -79,8 +105,8 @@ def rank(id: str) -> int:
 
 def label_of(id: str) -> str:
     """What a row is called, in words."""
-    if id in _FIRST:
-        return _FIRST[id]
+    if named := _FIRST.get(id) or _LABELS.get(id):
+        return named
     table, _, rest = id.partition(".")
     if not rest:
         return id

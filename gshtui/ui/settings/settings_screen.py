@@ -64,7 +64,7 @@ class SettingsScreen(FilteredList[None]):
         return self._rows.get(self.chosen or "")
 
     def fill(self) -> None:
-        words = self.words.lower().split()
+        words = self.words.lower().removeprefix("/").split()
         kept = self.chosen
         fitting = [row for row in self._rows.values() if all(word in row.searched for word in words)]
         groups = {title: [row for row in fitting if row.group == title] for title in ORDER}
