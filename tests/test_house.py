@@ -205,7 +205,6 @@ ENVIRONMENT_READERS = frozenset(
         *("hub/parts/keeper_watch.py", "fleet/keeper/keeper_commands.py", "shell/file_watch.py"),
         *("tmux/server_lock.py", "tmux/tmux_program.py", "media/attachment.py", "programs/report_hook.py"),
         *("hub/faces/surroundings.py", "system/caller_environment.py", "system/processes/process_limits.py"),
-        "features/workflows/command_line.py",
     )
 )
 """Who reads this process's variables and working folder below the faces, because they are about the process itself."""
@@ -220,7 +219,8 @@ def test_a_folders_environment_is_handed_in() -> None:
         for node in source.nodes(path, ast.Attribute)
         if ast.unparse(node) in names
     }
-    below = {name for name in found if not name.startswith(("cli/", "client/", "headless/", "ui/"))}
+    faces = re.compile(r"(cli|client|headless|ui)/|features/\w+/(command_line|\w+_process)\.py")
+    below = {name for name in found if not faces.match(name)}
     assert below == ENVIRONMENT_READERS
 
 
@@ -427,8 +427,8 @@ def test_nothing_cites_a_page_that_is_not_here() -> None:
     assert found == []
 
 
-SAME_NAMES = {"__init__", "commands", "ports"}
-"""The names that each room may have: the commands that it declares, and what it needs of others."""
+SAME_NAMES = {"__init__", "brings", "command_line", "commands", "ports"}
+"""The names that each room may have: its commands, what it needs of others, and what a feature brings."""
 UNCLEAR = {
     *("take", "told", "tell", "say", "hear", "look", "work", "of", "mind", "minds", "wish", "letters", "saw", "poke"),
     *("rung", "ladder", "shelf", "seat", "studio", "ground", "living", "warmth"),

@@ -37,11 +37,11 @@ MODULES = {
     # Reports faults, even where no hub can start; it is read before it is written.
     "report": "gshtui.cli.upkeep",
     # Opens a window of its own on the record.
-    "replay": "gshtui.cli.faces",
+    "replay": "gshtui.features.replay.command_line",
     # A face of its own for people elsewhere: a process, not a call of one.
     "serve": "gshtui.cli.faces",
     # A face for one client on standard input and output, until that has gone.
-    "acp": "gshtui.cli.faces",
+    "acp": "gshtui.features.acp.command_line",
     # Its options are a workflow's parameters, known once its file is read; it lends steps this terminal.
     "workflow run": "gshtui.features.workflows.command_line",
     # Goes on with such a run, and lends the terminal in the same way.

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gshtui.cli.options import MODEL, PROVIDER, SESSION, json_option, mode_option, set_option
+from gshtui.cli.options import json_option
 
 if TYPE_CHECKING:
-    from gshtui.bus.agent_data import GuardMode
+    pass
 
 
 @click.command(short_help="Let people in over SSH, or open the window in a browser.")
@@ -30,27 +30,12 @@ def serve(ssh: bool, web: bool, host: str, port: int | None, as_json: bool) -> i
     if ssh == web:
         raise click.UsageError("Say what to serve: `--ssh` or `--web`.")
     if web:
-        from gshtui.headless.servers.web_process import WebOptions, serve_window
+        from gshtui.headless.commands.command_hub import serve_face
 
-        return serve_window(WebOptions(host or "127.0.0.1", port or 0, as_json))
+        return serve_face("web", host or "127.0.0.1", port or 0, as_json)
     from gshtui.headless.servers.ssh_process import ServeOptions, serve_people
 
     return serve_people(ServeOptions(host, port, as_json))
-
-
-@click.command(short_help="Be an agent for Zed, Toad and other clients (ACP).")
-@click.option("--provider", type=PROVIDER, default="", metavar="NAME", help="Provider of every session.")
-@click.option("--model", type=MODEL, default="", metavar="NAME", help="Model of every session.")
-@mode_option("Mode in which each session begins: plan, ask, edit, auto or yolo; the client can change it.")
-@set_option
-def acp(provider: str, model: str, mode: GuardMode | None, flags: dict[str, str]) -> int:
-    """Be an agent for a client that speaks the Agent Client Protocol, on standard input and output.
-
-    A client such as Zed or Toad starts this command; it ends when the client does. Questions are asked in the client.
-    """
-    from gshtui.headless.servers.acp_process import AcpOptions, serve_acp
-
-    return serve_acp(AcpOptions(provider, model, mode, flags))
 
 
 _WRITING = ("agent_spawn", "agent_send", "agent_interrupt")
@@ -83,37 +68,6 @@ def mcp_serve(allow: tuple[str, ...], http: bool, port: int, token_file: str, as
     from gshtui.headless.servers.mcp_process import McpServeOptions, serve_commands
 
     return serve_commands(McpServeOptions(allow, http, port, as_json, token_file))
-
-
-@click.command(short_help="Play a conversation again.")
-@click.argument("session", type=SESSION, metavar="[ID]", default="latest")
-@click.option(
-    "--speed", type=click.FloatRange(0.25, 50), default=1.0, metavar="N", help="How many times as fast, 0.25 to 50."
-)
-@json_option
-def replay(session: str, speed: float, as_json: bool) -> int:
-    """Play a conversation of the record again; by default this folder's latest. `replay tour` introduces the window.
-
-    The window shows what it showed then. Space pauses, left and right go back and forward, + and - change the speed.
-    Nothing is sent, run or changed. With --json, only print what would be played.
-    """
-    from gshtui.headless.servers.replay_process import describe_recording, find_recorded
-
-    if as_json:
-        return describe_recording(session)
-    from gshtui.cli.window import current_folder
-    from gshtui.system.face_mark import mark_face
-
-    found = find_recorded(session)
-    if isinstance(found, int):
-        return found
-    from gshtui.ui.window.replay_window import play
-
-    mark_face()
-    if found is None:
-        return play(Path(current_folder()), session, "main", speed)
-    folder = Path(found.cwd)
-    return play(folder if folder.is_dir() else Path(current_folder()), found.id, found.agent, speed)
 
 
 @click.command(name="run", short_help="Run one agent in this terminal.")

@@ -9,6 +9,5 @@ for each folder (`faces/workspaces.py`), and `faces/asked_turns.py` takes turns 
 the keeper as its `host`; `faces/native_run.py` is a native agent's life, `faces/asked_windows.py` is the hub of windows
 in other processes in the same way, behind `faces/window_hub.py`, the one door that a window has to its hub wherever
 that is; `faces/turn.py` is such a turn, for a face in the same process, too; `parts/keeper_notices.py` calls the person
-without a window, and `replay/replay_hub.py` is the hub of a replay: its bus carries only recorded events
-(`replay/replay_player.py`), and what would change something is refused.
+without a window.
 """

@@ -13,7 +13,7 @@ from gshtui.bus.bus import Bus
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.hub import command_sources
 from gshtui.hub.provision import Provision
-from gshtui.settings.contract import Brought, brought
+from gshtui.settings.contract import Brought, brought, how_to_switch_on
 from gshtui.settings.loader import Loaded
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class CommandOffers:
         on = [one.value for one in brought("commands", self._features)]
         for one in brought("commands"):
             if one.value not in on and name.partition(" ")[0] in one.name.split():
-                return f"Its feature is switched off: `config set features.{one.feature} true` switches it on."
+                return f"Its feature is switched off: {how_to_switch_on(one.feature)}"
         return ""
 
     def _make(self, room: Brought) -> list[AnyCommand]:

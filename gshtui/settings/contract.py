@@ -10,6 +10,7 @@ What is brought has a kind, and a value `package.module:attribute`, which is imp
 | `providers` | a `ProviderOffer` |
 | `personas` | a `Persona`, or some |
 | `programs` | a profile's file |
+| `faces` | a function that serves one, called with what its words say; of ours alone |
 | `windows` | a `Feature` of the window (`ui/kit/feature.py`); of ours alone, since its keys are rows of the key table |
 
 A plugin declares them as entry points of the groups `gshtui.KIND` (`plugins.py`). A feature of ours is a package
@@ -24,12 +25,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 
+from gshtui.system.expected_error import ExpectedError
+
 if TYPE_CHECKING:
     from gshtui.settings.settings_tables import Features
 
 PluginKind = Literal["commands", "tools", "things", "providers", "personas", "programs"]
 PLUGIN_KINDS: tuple[PluginKind, ...] = get_args(PluginKind)
-Kind = PluginKind | Literal["windows"]
+Kind = PluginKind | Literal["faces", "windows"]
 
 
 class Brought(msgspec.Struct, frozen=True):
@@ -56,7 +59,7 @@ class Brought(msgspec.Struct, frozen=True):
         return getattr(import_module(module), attribute or self.kind)
 
 
-FEATURES = ("workflows",)
+FEATURES = ("acp", "replay", "web", "workflows")
 
 
 def brought(kind: Kind, switches: Features | None = None) -> Iterator[Brought]:
@@ -64,3 +67,23 @@ def brought(kind: Kind, switches: Features | None = None) -> Iterator[Brought]:
     for name in FEATURES:
         if getattr(switches, name, True):
             yield from (one for one in import_module(f"gshtui.features.{name}.brings").BRINGS if one.kind == kind)
+
+
+class FeatureOffError(ExpectedError):
+    """A feature is switched off."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The feature {name} is switched off.", how_to_switch_on(name))
+
+
+def how_to_switch_on(name: str) -> str:
+    """What to do where a feature is missed."""
+    return f"`config set features.{name} true` switches it on."
+
+
+def face(name: str, switches: Features) -> Any:
+    """The face of this name. Raises `FeatureOffError`."""
+    found = next((one for one in brought("faces", switches) if one.name == name), None)
+    if found is None:
+        raise FeatureOffError(name)
+    return found.load()

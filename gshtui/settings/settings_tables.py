@@ -344,6 +344,9 @@ class Worktrees(SettingsTable):
 class Features(SettingsTable):
     """Our features that can be switched off, by name (`contract.py`)."""
 
+    acp: bool = Field(default=True, description="An agent for editors (ACP).", json_schema_extra=FALSE)
+    replay: bool = Field(default=True, description="Replay: conversations played again.", json_schema_extra=FALSE)
+    web: bool = Field(default=True, description="The window in a browser.", json_schema_extra=FALSE)
     workflows: bool = Field(default=True, description="Workflows: steps around a model.", json_schema_extra=FALSE)
 
 

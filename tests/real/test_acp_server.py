@@ -105,7 +105,8 @@ async def served(
 ) -> AsyncGenerator[Served]:
     """The agent as a program, with these answers of its model. `argv`: in place of a fork of one that is loaded."""
     argv = (
-        argv or warm_program.shared("acp", "gshtui.acp_server.acp_server", "gshtui.providers.adapters.anthropic").argv()
+        argv
+        or warm_program.shared("acp", "gshtui.features.acp.acp_server", "gshtui.providers.adapters.anthropic").argv()
     )
     async with loopback("anthropic", script, strict=False) as provider:
         env = environment() | variables("anthropic", provider.url)

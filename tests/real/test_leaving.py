@@ -20,7 +20,6 @@ from typing import Any
 import pytest
 from acp.schema import TextContentBlock
 
-from gshtui.acp_server.acp_session import AcpSession
 from gshtui.agents import toolbox
 from gshtui.bus.events.agent_events import (
     PromptQueued,
@@ -36,6 +35,7 @@ from gshtui.bus.events.agent_events import (
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.context_events import CutRequested
 from gshtui.commands.declaration import CommandError
+from gshtui.features.acp.acp_session import AcpSession
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions

@@ -15,12 +15,12 @@ from gshtui.bus.events.agent_events import MessageAppended, TurnFinished, TurnSt
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.messages import Message, Text
 from gshtui.commands.declaration import CommandError
-from gshtui.hub.replay.replay_hub import ReplayHub
-from gshtui.hub.replay.replay_player import LONGEST_PAUSE, ReplayPlayer, read_recording
+from gshtui.features.replay.replay_hub import ReplayHub
+from gshtui.features.replay.replay_player import LONGEST_PAUSE, ReplayPlayer, read_recording
+from gshtui.features.replay.window.replay_window import ReplayBar, ReplayWindow
+from gshtui.features.replay.window.tour import TOUR, tour
 from gshtui.settings.loader import load
 from gshtui.store.sessions.session_calls import RenameSession
-from gshtui.ui.window.replay_window import ReplayBar, ReplayWindow
-from gshtui.ui.window.tour import TOUR, tour
 from tests.kit.home import Home
 from tests.kit.record import open_record
 from tests.kit.warm_program import run_gsh

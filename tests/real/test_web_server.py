@@ -13,9 +13,9 @@ import psutil
 import pytest
 from aiohttp import web
 
-from gshtui.web import web_window
-from gshtui.web.web_server import WebAddress, WebServer, WebServerError, size_text
-from gshtui.web.web_window import WebWindow
+from gshtui.features.web import web_window
+from gshtui.features.web.web_server import WebAddress, WebServer, WebServerError, size_text
+from gshtui.features.web.web_window import WebWindow
 from tests.kit.tmux import eventually
 from tests.kit.warm_program import run_gsh, start_gsh
 

@@ -36,8 +36,9 @@ from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPri
 from gshtui.bus.messages import Message, Text
 from gshtui.client.window_link import LinkedBus, WindowLink
 from gshtui.commands.config_calls import ResetSetting, ShownSettings
+from gshtui.features.replay.replay_player import ReplayPlayer, recording
+from gshtui.features.replay.window.replay_window import ReplayBar
 from gshtui.guard.approval.question_text import question_parts
-from gshtui.hub.replay.replay_player import ReplayPlayer, recording
 from gshtui.settings.loader import load
 from gshtui.store.tables.session_table import SessionInfo
 from gshtui.ui.agents.agents_pane import AgentsPane
@@ -54,7 +55,6 @@ from gshtui.ui.terminal.terminal_pane import TerminalPane
 from gshtui.ui.terminal.terminal_view import TerminalView
 from gshtui.ui.window.app import Workbench
 from gshtui.ui.window.main_area import PromptArea
-from gshtui.ui.window.replay_window import ReplayBar
 from gshtui.ui.window.workbench_screen import WorkbenchScreen
 from tests.kit import recorded
 from tests.kit.configuration import made_project

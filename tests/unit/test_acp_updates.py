@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from gshtui.acp_server.session_updates import updates_of
 from gshtui.bus.agent_data import GuardMode, Respondent
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, ToolStarted
 from gshtui.bus.events.approval_events import ApprovalSettled
 from gshtui.bus.messages import Usage
+from gshtui.features.acp.session_updates import updates_of
 from gshtui.fleet.acp.acp_files import program_invocation
 from gshtui.fleet.acp.acp_questions import CANCELLED, AcpQuestions, Option, options_of, outcome, question_of
 from gshtui.guard.approval.gate import Gate

@@ -2,8 +2,8 @@
 
 import pytest
 
+from gshtui.features.web.web_server import Role, WebAccess
 from gshtui.system.network.local_address import LocalAddress, is_loopback
-from gshtui.web.web_server import Role, WebAccess
 
 HERE = LocalAddress("127.0.0.1", 8_000)
 

@@ -181,6 +181,17 @@ def load_settings(flags: Mapping[str, Any] | None = None, *, quiet: bool = False
     return loaded
 
 
+def serve_face(name: str, *given: object) -> int:
+    """Have a feature's face serve; returns its exit code. `given`: what the command line says."""
+    from gshtui.settings.contract import FeatureOffError, face
+
+    try:
+        return face(name, load_settings(quiet=True).settings.features)(*given)
+    except FeatureOffError as error:
+        complain(error.message, error.hint)
+        return exits.USAGE
+
+
 def print_problems(problems: Iterable[tuple[str, str]]) -> None:
     """Print problems of the settings, each with its level, on stderr; what only informs, to a person."""
     for level, text in problems:

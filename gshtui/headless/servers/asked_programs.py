@@ -12,6 +12,7 @@ import asyncio
 import importlib
 import importlib.util
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +20,14 @@ import msgspec
 
 from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.bus import Bus
-from gshtui.headless.servers.acp_process import AcpOptions, open_session_hub
 from gshtui.headless.servers.mcp_process import allowing, serving_options
 from gshtui.headless.servers.program_relay import cancelled_id
 from gshtui.hub.faces.face_host import FaceHost
 from gshtui.hub.hub import Hub
-from gshtui.settings.loader import ClientServers, Loaded, load
+from gshtui.settings.contract import FeatureOffError, face
+from gshtui.settings.loader import Loaded, load
 from gshtui.shell.event_table import ACP, KINDS
 from gshtui.shell.hub_listener import HubConnection
-from gshtui.store.record.store import Store
 from gshtui.system.caller_environment import working_for
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, end_all, start_job
@@ -205,24 +205,6 @@ class _Program:
     async def _serve_acp(self, host: Hub, opening: ProgramOpening, loaded: Loaded) -> None:
         if importlib.util.find_spec("acp") is None:
             return  # its process says it
-        await asyncio.to_thread(importlib.import_module, "gshtui.acp_server.acp_server")
-        from acp.agent.connection import AgentSideConnection
-
-        from gshtui.acp_server.acp_server import AcpServer
-
-        options = AcpOptions(opening.provider, opening.model, opening.mode, opening.flags)
-
-        async def open_hub(cwd: Path, session: str, servers: ClientServers) -> Hub:
-            return await open_session_hub(options, cwd, session, servers, opening.environ, host)
-
-        async def open_store() -> Store:
-            assert host.store is not None
-            return host.store
-
-        server: Any = AcpServer(open_hub, open_store, shared=True)
-        served = AgentSideConnection(server, self, listening=False, use_unstable_protocol=True)
-        self._begin(loaded)
-        try:
-            await served.listen()
-        finally:
-            await end_all("the end of an ACP server", server.close, served.close)
+        with suppress(FeatureOffError):  # its process says it, too
+            serve = await asyncio.to_thread(face, "acp", loaded.settings.features)
+            await serve(host, opening, self, lambda: self._begin(loaded))

@@ -19,8 +19,6 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 from acp.schema import ConfigOptionUpdate, PromptResponse
 
-from gshtui.acp_server import session_updates
-from gshtui.acp_server.session_options import SessionOptions
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
     ContextAssembled,
@@ -42,6 +40,8 @@ from gshtui.bus.events.approval_events import (
     Decision,
 )
 from gshtui.commands.declaration import CommandError
+from gshtui.features.acp import session_updates
+from gshtui.features.acp.session_options import SessionOptions
 from gshtui.hub.command_offers import load_rooms
 from gshtui.hub.hub import Hub
 from gshtui.settings.loader import ClientServers

@@ -34,9 +34,9 @@ from acp.schema import (
 from pydantic import ValidationError
 
 from gshtui import __version__
-from gshtui.acp_server import session_updates
-from gshtui.acp_server.acp_session import AcpSession, OpenHub
 from gshtui.bus.events.hub_events import Noticed
+from gshtui.features.acp import session_updates
+from gshtui.features.acp.acp_session import AcpSession, OpenHub
 from gshtui.guard.modes import mode_named
 from gshtui.guard.secrets.child_environment import is_secret_variable
 from gshtui.settings.loader import ClientServers

@@ -2,5 +2,5 @@
 
 The server and who may see it (`web_server.py`), and the one window that all browsers show
 (`web_window.py`), which is the program itself on a pseudo-terminal (`system/processes/pty_process.py`);
-`headless/servers/web_process.py` runs it.
+`web_process.py` runs it.
 """

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,9 +21,12 @@ from gshtui.headless import exits
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import claim_for_protocol, complain
 from gshtui.programs.acp.acp_errors import NO_SDK
+from gshtui.settings.contract import FeatureOffError
+from gshtui.system.tasks import end_all
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
+    from gshtui.headless.servers.asked_programs import ProgramOpening
     from gshtui.hub.hub import Hub
     from gshtui.settings.loader import ClientServers
     from gshtui.store.record.store import Store
@@ -58,6 +62,10 @@ async def _serve(options: AcpOptions, stop: Stop) -> int:
     if (code := await relayed(AcpProtocol(), wanted, source, sink, stop)) is not None:
         return code
     settings = (await asyncio.to_thread(load_settings, options.flags, quiet=True)).settings
+    if not settings.features.acp:
+        off = FeatureOffError("acp")
+        complain(off.message, off.hint)
+        return exits.USAGE
     if (
         await leave_keeper(settings)
         and (code := await relayed(AcpProtocol(), wanted, source, sink, stop, comes=True)) is not None
@@ -65,8 +73,8 @@ async def _serve(options: AcpOptions, stop: Stop) -> int:
         return code
     from acp.agent.connection import AgentSideConnection
 
-    from gshtui.acp_server.acp_server import AcpServer
-    from gshtui.acp_server.client_transport import ClientTransport
+    from gshtui.features.acp.acp_server import AcpServer
+    from gshtui.features.acp.client_transport import ClientTransport
 
     async def open_hub(cwd: Path, session: str, servers: ClientServers) -> Hub:
         return await open_session_hub(options, cwd, session, servers)
@@ -91,6 +99,31 @@ async def _serve(options: AcpOptions, stop: Stop) -> int:
         complain(f"the client {transport.fault}, so the connection was ended.")
         return exits.ERROR
     return exits.INTERRUPTED if stopped else exits.DONE
+
+
+async def serve_opening(host: Hub, opening: ProgramOpening, transport: Any, begin: Callable[[], None]) -> None:
+    """Serve the client of another process on the record of a hub of this one, until the client has gone."""
+    await asyncio.to_thread(import_module, "gshtui.features.acp.acp_server")
+    from acp.agent.connection import AgentSideConnection
+
+    from gshtui.features.acp.acp_server import AcpServer
+
+    options = AcpOptions(opening.provider, opening.model, opening.mode, opening.flags)
+
+    async def open_hub(cwd: Path, session: str, servers: ClientServers) -> Hub:
+        return await open_session_hub(options, cwd, session, servers, opening.environ, host)
+
+    async def open_store() -> Store:
+        assert host.store is not None
+        return host.store
+
+    server: Any = AcpServer(open_hub, open_store, shared=True)
+    served = AgentSideConnection(server, transport, listening=False, use_unstable_protocol=True)
+    begin()
+    try:
+        await served.listen()
+    finally:
+        await end_all("the end of an ACP server", server.close, served.close)
 
 
 async def open_session_hub(

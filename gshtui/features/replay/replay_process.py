@@ -1,20 +1,40 @@
-"""Finds the conversation that `gsh-tui replay` names."""
+"""`gsh-tui replay`: finds the conversation that it names, and plays it."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gshtui.headless import exits, streams
 from gshtui.headless.commands.command_hub import working_folder
 
 if TYPE_CHECKING:
-    from gshtui.hub.replay.replay_player import Recording
+    from gshtui.features.replay.replay_player import Recording
     from gshtui.store.tables.session_table import SessionInfo
 
 
 _TOUR = "tour"
+
+
+def replay(session: str, speed: float, as_json: bool) -> int:
+    """Play it, or print what would be played; returns the exit code."""
+    if as_json:
+        return describe_recording(session)
+    from gshtui.cli.window import current_folder
+    from gshtui.system.face_mark import mark_face
+
+    found = find_recorded(session)
+    if isinstance(found, int):
+        return found
+    from gshtui.features.replay.window.replay_window import play
+
+    mark_face()
+    if found is None:
+        return play(Path(current_folder()), session, "main", speed)
+    folder = Path(found.cwd)
+    return play(folder if folder.is_dir() else Path(current_folder()), found.id, found.agent, speed)
 
 
 def find_recorded(session: str) -> SessionInfo | int | None:
@@ -52,9 +72,9 @@ def _read(session: str, *, whole: bool) -> Recording | int:
 async def _find(name: str, whole: bool) -> Recording:
     """The conversation, with all its events if it is wanted whole."""
     from gshtui.commands.declaration import CommandError
+    from gshtui.features.replay.replay_player import Recording, read_recording
     from gshtui.hub.composition import build_hub
     from gshtui.hub.hub_options import HubOptions
-    from gshtui.hub.replay.replay_player import Recording, read_recording
     from gshtui.settings.loader import load
 
     cwd = working_folder()

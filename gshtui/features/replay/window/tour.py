@@ -15,7 +15,7 @@ from gshtui.bus.events.agent_events import (
     TurnStarted,
 )
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
-from gshtui.hub.replay.replay_player import Recording, recording
+from gshtui.features.replay.replay_player import Recording, recording
 from gshtui.store.tables.session_table import SessionInfo
 from gshtui.ui.kit.keys.bound_keys import printed_key
 from gshtui.ui.kit.keys.key_table import KEYS

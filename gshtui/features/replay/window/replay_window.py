@@ -20,8 +20,8 @@ from gshtui.ui.window.app import Workbench, run
 
 if TYPE_CHECKING:
     from gshtui.bus.messages import Message
-    from gshtui.hub.replay.replay_hub import ReplayHub
-    from gshtui.hub.replay.replay_player import ReplayPlayer
+    from gshtui.features.replay.replay_hub import ReplayHub
+    from gshtui.features.replay.replay_player import ReplayPlayer
 
 _STEP = 5.0
 """Seconds of a step forward or back."""
@@ -133,9 +133,9 @@ class ReplayWindow(Workbench):
         """The prompt that the person left the replay to change."""
 
         async def make(opening: OpenRequest) -> HubPort:
-            from gshtui.hub.replay.replay_hub import ReplayHub
+            from gshtui.features.replay.replay_hub import ReplayHub
+            from gshtui.features.replay.window.tour import TOUR, tour
             from gshtui.settings.loader import load
-            from gshtui.ui.window.tour import TOUR, tour
 
             loaded = await asyncio.to_thread(load, opening.cwd)
             self._replay = ReplayHub(opening.cwd, loaded, session, speed, tour() if session == TOUR else None)
@@ -161,7 +161,7 @@ class ReplayWindow(Workbench):
 
     @on(ReplayBar.PromptChosen)
     async def _edit(self, message: ReplayBar.PromptChosen) -> None:
-        from gshtui.ui.window.tour import TOUR
+        from gshtui.features.replay.window.tour import TOUR
 
         if self.bridge.opening.session == TOUR:
             self.notify("This is the tour: it has no conversation to continue.", timeout=4, markup=False)

@@ -28,11 +28,11 @@ from typing import Any, Literal, cast
 import msgspec
 from aiohttp import WSMsgType, web
 
+from gshtui.features.web.web_window import Browser, WebWindow
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.network.local_address import LocalAddress, is_loopback
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.web.web_window import Browser, WebWindow
 
 Role = Literal["owner", "viewer"]
 PROTOCOL = "gsh-tui"

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import HubStarted
 from gshtui.commands.declaration import CommandError, Effect
+from gshtui.features.replay.replay_player import Recording, ReplayPlayer, read_recording
 from gshtui.hub.composition import build_hub
 from gshtui.hub.faces.window_hub import WindowHub
 from gshtui.hub.hub_options import HubOptions
-from gshtui.hub.replay.replay_player import Recording, ReplayPlayer, read_recording
 
 if TYPE_CHECKING:
     from pathlib import Path

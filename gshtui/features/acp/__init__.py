@@ -2,5 +2,5 @@
 
 `acp_session.py` is one session, a hub of its own whose events `session_updates.py` tells the client;
 `acp_server.py` also makes settings of the MCP servers that the client passes on, and `client_transport.py` reads no
-further while too much is unanswered; `headless/servers/acp_process.py` runs it.
+further while too much is unanswered; `acp_process.py` runs it.
 """

@@ -1,0 +1,1 @@
+"""The window that plays a recorded conversation."""

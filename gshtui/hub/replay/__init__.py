@@ -1,1 +1,0 @@
-"""A recorded conversation, played to a window as if it happened."""
