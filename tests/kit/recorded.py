@@ -22,7 +22,7 @@ from gshtui.bus.events.agent_events import (
     TurnStarted,
     UsageReported,
 )
-from gshtui.bus.events.approval_events import ApprovalRequested
+from gshtui.bus.events.approval_events import AgentModeChanged, ApprovalRequested
 from gshtui.bus.events.hub_events import HubStarted
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.events.shell_events import (
@@ -74,6 +74,14 @@ STARTED: tuple[Event, ...] = (
     ),
     AgentStatusChanged(agent="main", status="idle", at=NOW - 299),
 )
+
+TODAY: tuple[Event, ...] = (
+    ModelChanged(
+        agent="main", provider="anthropic", model="claude-sonnet-5-5", window=200_000, label="Claude Sonnet 5.5", at=NOW
+    ),
+    AgentModeChanged(agent="main", mode="ask", at=NOW),
+)
+"""What a window begins with now, for the pictures of the README."""
 
 
 def _sections(history: int) -> tuple[SectionSize, ...]:

@@ -128,6 +128,7 @@ async def test_the_readme_shows_the_window_as_it_is(readme_snap: Snap) -> None:
     )
     said = (
         *recorded.STARTED,
+        *recorded.TODAY,
         *recorded.TURN,
         *recorded.ANSWERED,
         *recorded_shell.SHELLS,

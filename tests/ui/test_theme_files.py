@@ -64,6 +64,10 @@ async def test_it_is_previewed_and_follows_its_file(home: Home) -> None:
         app.post_message(AppFocus())
         await pilot.pause()
         assert app.current_theme.primary == "#654321" and app.theme_variables["primary"] != before, "as it is now"
+        file.write_text("base = 'gsh-light'\nprimary = '#334455'\n")
+        await pilot.press("f4")
+        await pilot.pause()
+        assert app.current_theme.primary == "#334455", "also where the terminal tells nothing of its focus"
 
 
 async def test_a_broken_file_is_said_at_the_start(home: Home) -> None:

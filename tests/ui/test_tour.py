@@ -52,7 +52,7 @@ async def picture(title: str, events: tuple[Event, ...], keys: tuple[str, ...]) 
     app = Window(answers=ANSWERS, questions=QUESTIONS, service=RecordedContexts(), store=FakeRecord(), theme="gsh-dark")
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
-        app.feed(*recorded.STARTED, *events)
+        app.feed(*recorded.STARTED, *recorded.TODAY, *events)
         await settled(pilot)
         for key in keys:
             await pilot.press("space" if key == " " else key)

@@ -566,8 +566,11 @@ class Workbench(ThemedApp[int], AppBase):
         return self
 
     def themes(self) -> list[str]:
+        before = self.own_theme(self.theme)
         for problem in self.take_own_themes():
             self.notify(problem, severity="warning", markup=False)
+        if self.own_theme(self.theme) != before:
+            self.refresh_css(animate=False)
         return sorted(self.available_themes, key=lambda name: (not name.startswith("gsh-"), name))
 
     def preview_theme(self, name: str) -> None:
