@@ -10,7 +10,7 @@ from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.bus.agent_reducer import apply_event
 from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.fleet_events import AgentChanged, MessagesHeldUp, PromptUnsent
-from gshtui.fleet.mail import unsent_prompts
+from gshtui.fleet.mail import delivery, unsent_prompts
 from gshtui.guard.approval import open_approvals
 from gshtui.guard.approval.open_approvals import OpenApprovals
 from gshtui.programs.profiles.profile import load
@@ -126,5 +126,24 @@ async def test_what_holds_a_message_up_is_said(path: Path, tmux: TmuxServer) -> 
 
         assert "without submitting it" in (await eventually(whys, until=bool))[0]
         await tmux.send_keys(row.pane, "C-u")
+        await m.wait_for_state(letter.id, "submitted", "acted")
+        await eventually(whys, until=lambda said: said[-1] == "")
+
+
+async def test_a_message_for_one_that_only_seems_to_rest_is_no_secret(
+    path: Path, tmux: TmuxServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery, "_QUIET_FOR", 0.2)
+    async with open_mail(path, server=tmux) as m:
+        row = await stand_in(m, tmux)
+        await m.store.agents.update(row.id, status="quiet", status_source="screen?")
+        letter = await m.send(row.id, "Mend it.", sender="person")
+
+        async def whys() -> list[str]:
+            await m.main.bus.drained()
+            return [event.why for event in m.published(MessagesHeldUp)]
+
+        assert "nothing shows that its turn is over" in (await eventually(whys, until=bool))[0]
+        await m.store.agents.update(row.id, status="idle", status_source="screen")
         await m.wait_for_state(letter.id, "submitted", "acted")
         await eventually(whys, until=lambda said: said[-1] == "")

@@ -1,5 +1,6 @@
 """When a turn of another program is over: not while it waits for an answer in the midst of it."""
 
+import asyncio
 import contextlib
 import time
 from pathlib import Path
@@ -80,6 +81,30 @@ async def test_a_program_that_only_looked_idle_is_still_in_its_turn(
     await bus.drained()
     assert [event.text for event in heard.of(TurnFinished)] == (["I make the file."] if told else [])
     assert follows._worked == ({} if told else {"a": 5.0}), "its end will be seen"
+
+
+async def test_one_that_could_not_be_followed_is_at_the_next_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look ends with whoever has asked for it, or with a fault."""
+    begun = asyncio.Event()
+    ends: list[BaseException] = []
+    server = SimpleNamespace(watcher=SimpleNamespace(watch=lambda *_: lambda: ends.append(KeyError())))
+    row: Any = SimpleNamespace(id="a", pid=1, pane="%1", socket="", kind="cli")
+    follows = following(Bus(), tmp_path, OneProgram(over=False))
+    monkeypatch.setattr(follows._context.terminals, "server", lambda _: server)
+
+    async def hangs(_: object) -> Profile:
+        begun.set()
+        return await asyncio.Future()
+
+    monkeypatch.setattr(follows._programs, "profile", hangs, raising=False)
+    for _ in range(2):
+        begun.clear()
+        look = asyncio.create_task(follows.follow([row]))
+        await begun.wait()
+        await cancel_and_wait(look)
+    assert len(ends) == 2 and not follows._statuses and not follows._ends
 
 
 async def test_a_question_that_looks_like_the_last_one_is_shown_as_it_is(tmp_path: Path) -> None:

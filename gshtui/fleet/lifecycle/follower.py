@@ -90,8 +90,14 @@ class AgentFollower:
             for key in [key for key in self._statuses if key not in wanted]:
                 await self._leave(key)
             for key, row in wanted.items():
-                if key not in self._statuses:
+                if key in self._statuses:
+                    continue
+                try:
                     await self._follow(key, row)
+                except BaseException:  # also called off with whoever asked for it: the next look begins anew
+                    if key in self._statuses:
+                        await self._leave(key)
+                    raise
 
     async def stop(self) -> None:
         """Follow nobody."""
@@ -121,8 +127,8 @@ class AgentFollower:
 
     async def _follow(self, key: _Key, row: AgentRow) -> None:
         server = self._context.terminals.server(row.socket)
-        self._statuses[key] = None
         self._ends[key] = server.watcher.watch(row.pane, self._changed)
+        self._statuses[key] = None
         if row.kind == "cli":
             profile = await self._programs.profile(row)
             self._know_program(row, profile)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -38,6 +39,8 @@ _LATER = 2.0
 """Seconds until a message that could not be delivered is tried again."""
 _SOON, AGAIN_AFTER = 0.15, 0.7
 """Seconds until a busy program is tried again: for the first time, and most."""
+_QUIET_FOR = 10.0
+"""Seconds for which a program has seemed to rest without a sign that it does, after which its sender is told."""
 BLOCKED_FOR = 3.0
 """Seconds that a visiting command waits while a question, an editor or half-typed text blocks the terminal."""
 _FINISHED_WITHIN = 4.0
@@ -294,7 +297,8 @@ class Delivery:
         self._not_before[letter.recipient] = time.monotonic() + wait
         self._trouble[letter.recipient] = trouble
         since = self._held_up.setdefault(letter.recipient, time.monotonic())
-        if trouble.kind in BLOCKS and time.monotonic() - since >= BLOCKED_FOR:
+        until_told = BLOCKED_FOR if trouble.kind in BLOCKS else _QUIET_FOR if trouble.kind == "quiet" else math.inf
+        if time.monotonic() - since >= until_told:
             self._tell_held_up(letter.recipient, trouble.message)
 
     def _tell_held_up(self, agent: str, why: str) -> None:

@@ -167,7 +167,7 @@ class MailTransports:
             return None
         if letter.defer and self._status_of(route.row)[0] == "quiet" and is_known(route.row):
             return SessionError(
-                "busy", f"{route.row.name} seems to rest, but nothing shows that its turn is over.", _NOW
+                "quiet", f"{route.row.name} seems to rest, but nothing shows that its turn is over.", _NOW
             )
         session = await self._programs.session(self._terminals.server(route.row.socket), route.row)
         try:

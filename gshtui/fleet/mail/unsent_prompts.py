@@ -115,10 +115,12 @@ class UnsentPrompts:
 
 def question(letter: Letter, row: AgentRow, place: Whereabouts) -> OpenQuestion:
     """What the person is asked about a message."""
-    whose = "Your prompt" if letter.sender == PERSON else f"The message of {letter.sender_name or letter.sender}"
+    whose = "your prompt" if letter.sender == PERSON else f"the message of {letter.sender_name or letter.sender}"
     there = place != "elsewhere"
-    subject = f"{whose} is in {row.name}'s input but was not sent" if there else f"{whose} to {row.name} was not sent"
-    choices = (QuestionChoice(_SEND, "Send it"), QuestionChoice(_CLEAR, "Clear it" if there else "Drop it"))
+    subject = f"{whose[0].upper()}{whose[1:]} is in {row.name}'s input but was not sent"
+    subject = subject if there else f"Nothing shows that {row.name} got {whose}"
+    send, drop = ("Send it", "Clear it") if there else ("Send it again", "Drop it")
+    choices = (QuestionChoice(_SEND, send), QuestionChoice(_CLEAR, drop))
     return OpenQuestion(f"{_PREFIX}{letter.id}", f"{subject}.", letter.text, choices)
 
 
@@ -127,7 +129,10 @@ async def answer(bus: Bus, store: Store, session: CliSession, row: AgentRow, cho
     assert row.unsent is not None
     if choice not in (_SEND, _CLEAR):
         raise FleetError(
-            "invalid", f"{choice} is not an answer here; these are: 1 Send it, 2 {row.unsent.choices[1].label}."
+            "invalid",
+            f"{choice} is not an answer here; these are: "
+            + ", ".join(f"{one.key} {one.label}" for one in row.unsent.choices)
+            + ".",
         )
     try:
         letter = await store.mail.find(row.unsent.id.removeprefix(_PREFIX))

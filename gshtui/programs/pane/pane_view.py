@@ -42,6 +42,7 @@ _DRAWN_WITHIN = 1.0
 """Seconds between two looks while something is expected at once."""
 Trouble = Literal[
     "busy",
+    "quiet",
     "starting",
     "waiting",
     "dialog",
@@ -54,11 +55,12 @@ Trouble = Literal[
     "unsure",
     "terminal",
 ]
-"""busy, starting: it works. waiting: it asks. dialog, program: something else is in front. draft: somebody has half
-typed something. scrolled: somebody reads its past. unfit: this text cannot be given to this program. untaken: it was
-typed, not taken, and taken out again. unsure: it may have been taken. terminal: tmux failed."""
+"""busy, starting: it works. quiet: it may rest, and nothing shows it. waiting: it asks. dialog, program: something else
+is in front. draft: somebody has half typed something. scrolled: somebody reads its past. unfit: this text cannot be
+given to this program. untaken: it was typed, not taken, and taken out again. unsure: it may have been taken. terminal:
+tmux failed."""
 PASSES: frozenset[Trouble] = frozenset(
-    ("busy", "starting", "waiting", "dialog", "program", "draft", "scrolled", "terminal")
+    ("busy", "quiet", "starting", "waiting", "dialog", "program", "draft", "scrolled", "terminal")
 )
 """Nothing was typed, and it may be different later."""
 BLOCKS: frozenset[Trouble] = frozenset(("waiting", "dialog", "program", "draft", "scrolled"))
