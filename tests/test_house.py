@@ -164,7 +164,7 @@ def test_what_is_sanitised_is_made_by_the_sanitiser_alone() -> None:
 TERMINAL_DOORS = {
     "headless.streams.write_all": "number: int, data: ShownBytes",
     "headless.agents.agent_pane.pane_screen._write": "self, text: CleanText",
-    "ssh.person_terminal.show": "self, *parts: LiteralString | CleanText | int",
+    "features.ssh.person_terminal.show": "self, *parts: LiteralString | CleanText | int",
     "ui.kit.textual.driver.write_sequence": "app: App[Any], sequence: CleanText",
 }
 """What writes to a terminal, and that it takes nothing but what is sanitised."""
@@ -181,8 +181,8 @@ TERMINAL_WRITERS = {
     "gshtui/headless/servers/tool_process.py": "the wire, for the process elsewhere that started it and sanitises it",
     "gshtui/programs/report_hook.py": "JSON, for the program that started it",
     "gshtui/python/worker/block_functions.py": "the block's output, which the hub sanitises",
-    "gshtui/ssh/person_terminal.py": "a door, and what the person's own program prints",
-    "gshtui/ssh/ssh_server.py": "a literal",
+    "gshtui/features/ssh/person_terminal.py": "a door, and what the person's own program prints",
+    "gshtui/features/ssh/ssh_server.py": "a literal",
     "gshtui/ui/window/app.py": "what the window leaves, which is sanitised",
 }
 """Who writes to a standard stream or to a channel, and what that is."""

@@ -29,13 +29,11 @@ def serve(ssh: bool, web: bool, host: str, port: int | None, as_json: bool) -> i
     """
     if ssh == web:
         raise click.UsageError("Say what to serve: `--ssh` or `--web`.")
+    from gshtui.headless.commands.command_hub import serve_face
+
     if web:
-        from gshtui.headless.commands.command_hub import serve_face
-
         return serve_face("web", host or "127.0.0.1", port or 0, as_json)
-    from gshtui.headless.servers.ssh_process import ServeOptions, serve_people
-
-    return serve_people(ServeOptions(host, port, as_json))
+    return serve_face("ssh", host, port, as_json)
 
 
 _WRITING = ("agent_spawn", "agent_send", "agent_interrupt")

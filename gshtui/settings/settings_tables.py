@@ -346,6 +346,7 @@ class Features(SettingsTable):
 
     acp: bool = Field(default=True, description="An agent for editors (ACP).", json_schema_extra=FALSE)
     replay: bool = Field(default=True, description="Replay: conversations played again.", json_schema_extra=FALSE)
+    ssh: bool = Field(default=True, description="The door for people over SSH.", json_schema_extra=FALSE)
     web: bool = Field(default=True, description="The window in a browser.", json_schema_extra=FALSE)
     workflows: bool = Field(default=True, description="Workflows: steps around a model.", json_schema_extra=FALSE)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import asyncssh
 import pytest
 
-from gshtui.ssh.person_files import PersonFiles
+from gshtui.features.ssh.person_files import PersonFiles
 from tests.kit.door import Door, door_for
 from tests.kit.warm_program import run_gsh
 

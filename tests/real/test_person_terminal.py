@@ -12,7 +12,7 @@ import asyncssh
 import psutil
 import pytest
 
-from gshtui.ssh.person_terminal import LONGEST_LINE, LONGEST_TYPED, MOST_UNREAD
+from gshtui.features.ssh.person_terminal import LONGEST_LINE, LONGEST_TYPED, MOST_UNREAD
 from tests.kit.door import Door, Visitor, door_for, visit
 from tests.kit.pty_child import PtyChild
 from tests.kit.tmux import eventually

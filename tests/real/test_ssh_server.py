@@ -20,13 +20,13 @@ from gshtui.commands.declaration import Caller, NotAllowed, Outcome, UsageError
 from gshtui.commands.evaluation import run_line
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.commands.shell_form import ALL_COMMANDS
+from gshtui.features.ssh.ssh_server import MOST_PENDING_HERE
 from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.guard.people import new_person, people_file, read_people, write_people
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings import paths
 from gshtui.settings.loader import load
-from gshtui.ssh.ssh_server import MOST_PENDING_HERE
 from tests.kit.command import ROOT
 from tests.kit.door import Visitor, door_for, reopened, visit
 from tests.kit.home import Home

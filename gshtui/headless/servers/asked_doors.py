@@ -1,4 +1,4 @@
-"""Keeps the doors for people elsewhere for the processes that asked for them (`ssh_process`).
+"""Keeps the doors for people elsewhere for the processes that asked for them (`features/ssh/ssh_process.py`).
 
 Each has a hub of its own on the host's record, with the settings and the variables of its process, and is closed when
 that says so or is gone. What people inside start on their own screens is theirs: a window there has this hub, too.
@@ -9,22 +9,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import msgspec
 
 from gshtui.bus.bus import Bus
-from gshtui.headless.servers.people_door import PeopleDoor, door_options
+from gshtui.commands.shell_form import ALL_COMMANDS
 from gshtui.hub.faces.face_host import FaceHost
 from gshtui.hub.hub import Hub
+from gshtui.hub.hub_options import HubOptions
+from gshtui.settings.contract import face
 from gshtui.settings.loader import Loaded, load
 from gshtui.shell.hub_listener import HubConnection
 from gshtui.shell.line_stream import BadLine
 from gshtui.system.caller_environment import working_for
 from gshtui.system.tasks import end_all, start_job
-
-if TYPE_CHECKING:
-    from gshtui.ssh.person_shell import PersonShell
 
 _LINES_END_WITHIN = 30.0
 """Seconds for the lines of people inside, when this process makes way."""
@@ -40,6 +39,21 @@ class DoorOpening(msgspec.Struct, frozen=True):
     host: str = ""
     """Where it listens, see `PeopleDoor`."""
     port: int | None = None
+
+
+def door_options(cwd: Path, loaded: Loaded) -> HubOptions:
+    return HubOptions(
+        cwd=cwd, loaded=loaded, respondent="nobody", parts=ALL_COMMANDS, visiting=True, where="gsh-tui serve"
+    )
+
+
+class _Shell(Protocol):
+    """That of a person inside."""
+
+    @property
+    def running(self) -> asyncio.Task[Any] | None:
+        """The line that runs."""
+        ...
 
 
 class AskedDoors(FaceHost):
@@ -128,7 +142,7 @@ class _Door:
         self.closing = asyncio.Event()
         self.goes_on = False
         """It closes with its hub alone."""
-        self.inside: Mapping[asyncio.Task[Any], PersonShell] = {}
+        self.inside: Mapping[asyncio.Task[Any], _Shell] = {}
 
     def complain(self, text: str, hint: str = "") -> None:
         self.connection.send_fields(complain=[text, hint])
@@ -141,7 +155,8 @@ class _Door:
         from gshtui.hub.composition import build_hub
 
         hub = build_hub(door_options(Path(opening.cwd), loaded), Bus(), host)
-        door = PeopleDoor(hub, opening.host, opening.port, self)
+        make_door = await asyncio.to_thread(face, "ssh door", loaded.settings.features)
+        door = make_door(hub, opening.host, opening.port, self)
         self.inside = door.inside
         self.connection.send_fields(begins=True, problems=[[each.level, str(each)] for each in loaded.problems])
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from gshtui.calls.answer_drafts import DraftPiece
-from gshtui.ssh.person_terminal import PersonTerminal
+from gshtui.features.ssh.person_terminal import PersonTerminal
 from gshtui.text.sanitise import CleanText, Sanitiser, clean_text, coloured, one_line
 
 _LONGEST = 200_000

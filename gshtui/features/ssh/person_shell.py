@@ -43,10 +43,10 @@ from gshtui.commands.execution import run_parsed
 from gshtui.commands.language import read_line
 from gshtui.commands.line_values import Variables
 from gshtui.commands.registry import may_run
+from gshtui.features.ssh.person_terminal import LineRefused, PersonTerminal
+from gshtui.features.ssh.streamed_answers import StreamedAnswers
 from gshtui.guard.people import AuthorizedPerson
 from gshtui.hub.hub import Hub
-from gshtui.ssh.person_terminal import LineRefused, PersonTerminal
-from gshtui.ssh.streamed_answers import StreamedAnswers
 from gshtui.system.caller_environment import without_terminal
 from gshtui.system.ids import new_id
 from gshtui.system.json_types import is_object

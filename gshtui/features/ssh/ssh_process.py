@@ -37,9 +37,9 @@ class ServeOptions(msgspec.Struct, frozen=True):
     json: bool = False
 
 
-def serve_people(options: ServeOptions) -> int:
-    """Serve until asked to stop; returns the exit code."""
-    return run_command(lambda stop: _run(options, stop))
+def serve_people(host: str, port: int | None, as_json: bool) -> int:
+    """Serve until asked to stop; returns the exit code. What is empty comes from `[ssh]` in the configuration."""
+    return run_command(lambda stop: _run(ServeOptions(host, port, as_json), stop))
 
 
 async def _run(options: ServeOptions, stop: Stop) -> int:
@@ -49,7 +49,8 @@ async def _run(options: ServeOptions, stop: Stop) -> int:
     loaded = load_settings()
     if await leave_keeper(loaded.settings) and (code := await face.be_served(stop, comes=True)) is not None:
         return code
-    from gshtui.headless.servers.people_door import PeopleDoor, door_options
+    from gshtui.features.ssh.people_door import PeopleDoor
+    from gshtui.headless.servers.asked_doors import door_options
 
     async with running_hub(door_options(working_folder(), loaded)) as hub:
         return await PeopleDoor(hub, options.host, options.port, face).serve(stop.asked)

@@ -5,21 +5,17 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gshtui.commands.shell_form import ALL_COMMANDS
 from gshtui.headless import exits
 from gshtui.headless.outcomes import error_code, outcome_code
 from gshtui.hub.hub import Hub
-from gshtui.hub.hub_options import HubOptions
-from gshtui.settings.loader import Loaded
 
 if TYPE_CHECKING:
     import asyncssh
 
+    from gshtui.features.ssh.person_shell import LineEnd, PersonShell
     from gshtui.guard.people import AuthorizedPerson
-    from gshtui.ssh.person_shell import LineEnd, PersonShell
 
 _WORKBENCH = (sys.executable, "-m", "gshtui")
 
@@ -32,12 +28,6 @@ class DoorFace(Protocol):
     def opened(self, address: Mapping[str, str | int]) -> None:
         """Say where it is: `host`, `port` and the fingerprint `host_key`."""
         ...
-
-
-def door_options(cwd: Path, loaded: Loaded) -> HubOptions:
-    return HubOptions(
-        cwd=cwd, loaded=loaded, respondent="nobody", parts=ALL_COMMANDS, visiting=True, where="gsh-tui serve"
-    )
 
 
 class PeopleDoor:
@@ -54,11 +44,11 @@ class PeopleDoor:
     async def serve(self, stop: asyncio.Event) -> int:
         """Start the hub, and let people in until asked to stop; returns the exit code."""
         from gshtui.calls.answer_drafts import DraftReader
+        from gshtui.features.ssh.person_files import PersonFiles, ReadableFiles
+        from gshtui.features.ssh.person_shell import PersonShell, Visit, caller_of
+        from gshtui.features.ssh.ssh_server import DoorError, DoorOptions, SshDoor
         from gshtui.guard.people import alike, people_file
         from gshtui.settings import paths
-        from gshtui.ssh.person_files import PersonFiles, ReadableFiles
-        from gshtui.ssh.person_shell import PersonShell, Visit, caller_of
-        from gshtui.ssh.ssh_server import DoorError, DoorOptions, SshDoor
         from gshtui.tools.files.file_paths import FilePaths
 
         hub = self._hub
