@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from rich.cells import cell_len
 from textual import events as textual_events
 from textual.pilot import Pilot
@@ -17,6 +18,7 @@ from gshtui.agents.commands.rewind_commands import RewindResult
 from gshtui.bus.events.agent_events import (
     AgentAdded,
     InterruptRequested,
+    ModelChanged,
     PromptSubmitted,
     TurnFinished,
     TurnStarted,
@@ -512,6 +514,11 @@ async def test_notices_and_failed_parts() -> None:
         assert "fleet" not in said, "the part that it needs has said why"
         app.feed(PartStarted(part="store"))
         assert "store" not in str(app.bench.banner.visual) and app.bench.banner.display
+        model = ModelChanged(agent="main", provider="offline", model="offline", window=1, label="offline")
+        app.feed(Noticed(level="error", text="No answer from Ollama.", hint="Start it.", about="main"), model)
+        assert "No answer from Ollama" in str(app.bench.banner.visual), "there is no model yet"
+        app.feed(replace(model, provider="ollama", model="llama3.2", label="llama3.2"))
+        assert "No answer" not in str(app.bench.banner.visual), "it is over"
 
 
 async def test_the_title_and_where_it_is_held() -> None:

@@ -15,7 +15,7 @@ from textual.app import App
 
 from gshtui.bus.agent_news import EVENTS, AgentCall, AgentNews
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import TurnFinished
+from gshtui.bus.events.agent_events import ModelChanged, TurnFinished
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.context_events import SummaryProposed
 from gshtui.bus.events.hub_events import (
@@ -200,6 +200,7 @@ class Notices:
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = (
         FaultReported,
+        ModelChanged,
         Noticed,
         PartFailed,
         PartStarted,
@@ -211,6 +212,8 @@ class Notices:
 
     def __init__(self, app: NoticeHost) -> None:
         self._app = app
+        self._wrong: dict[str, str] = {}
+        """What was last told of each agent as an error: it is over once the agent has a model."""
 
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""
@@ -221,6 +224,7 @@ class Notices:
         bench = self._app.bench
         match event:
             case Noticed(level="error"):
+                self._wrong[event.about] = event.text
                 bench.banner.add_notice(_line(event.text), _line(event.hint))
             case Noticed() if event.about == self._app.front and bench.deck.front == CHAT and bench.deck.is_on_screen:
                 pass  # it is a row of the conversation that the person looks at
@@ -234,6 +238,8 @@ class Notices:
                 bench.banner.add_notice(f"{_not_running(event)} {_line(event.why)}", _line(event.hint))
             case PartStarted():
                 bench.banner.remove_notice(_not_running(event))
+            case ModelChanged() if event.provider != "offline" and (wrong := self._wrong.pop(event.agent, "")):
+                bench.banner.remove_notice(_line(wrong))
             case SubscriberFailed() | FaultReported():
                 self._failed(event)
             case QuitRequested():
