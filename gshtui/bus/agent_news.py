@@ -28,6 +28,8 @@ class AgentCall(msgspec.Struct, frozen=True):
     """Nothing has to be done about it."""
     is_need: bool = False
     """It needs the person, which each window shows for as long as it does."""
+    replaces: str = ""
+    """The text told before of other agents, for the same cause: this one names them, too."""
 
 
 class AgentNews:
@@ -40,6 +42,8 @@ class AgentNews:
         """Who needs the person → the question, where its choices are known."""
         self._rows: dict[str, AgentRow] = {}
         self._killed: set[str] = set()
+        self._causes: dict[str, tuple[list[str], str]] = {}
+        """What agents failed of → their names, and what was told."""
 
     def has(self, agent: str) -> bool:
         """Whether this agent lives in a terminal."""
@@ -90,7 +94,15 @@ class AgentNews:
             said = last_lines(said)
         report = f": {said}" if said else ""
         name = event.name or event.agent
-        return _call(f"{name} {words}{report}", name, is_good=event.status == "done")
+        call = _call(f"{name} {words}{report}", name, is_good=event.status == "done")
+        if event.status != "failed" or not said:
+            return call
+        names, before = self._causes.pop(said, (list[str](), ""))
+        names = [*(one for one in names if one != name), name]
+        if len(names) > 1:
+            call = _call(f"{len(names)} agents have failed ({', '.join(names)}): {said}", name)
+        self._causes[said] = names, call.text
+        return msgspec.structs.replace(call, replaces=before)
 
 
 def _need(row: AgentRow) -> str:

@@ -159,12 +159,16 @@ def _field(name: str, schema: object) -> str:
     return f"{name} ({kind or 'string'}{f': {about}' if about else ''})"
 
 
+_KINDS = {"integer": "a whole number, such as 3", "number": "a number, such as 2.5", "boolean": "yes or no"}
+
+
 def _value(name: str, schema: object, text: str, hint: str) -> Any:
     told = obj(schema)
-    offered = {value for value, _ in field_choices(schema)}
+    offered = [value for value, _ in field_choices(schema)]
     words = [one.strip() for one in text.split(",") if one.strip()] if told.get("type") == "array" else [text]
-    if offered and (wrong := next((one for one in words if one not in offered), None)) is not None:
-        raise McpError(f"{name} cannot be {one_line(literal(wrong), 60)!r}.", hint)
+    if offered and not set(words) <= set(offered):
+        some = "any" if told.get("type") == "array" else "one"
+        raise McpError(f"{name} must be {some} of {one_line(literal(', '.join(offered)), 200)}.", hint)
     try:
         match told.get("type"):
             case "integer":
@@ -180,4 +184,4 @@ def _value(name: str, schema: object, text: str, hint: str) -> Any:
             case _:
                 return text
     except ValueError:
-        raise McpError(f"{name} cannot be {one_line(literal(text), 60)!r}.", hint) from None
+        raise McpError(f"{name} must be {_KINDS[str(told.get('type'))]}.", hint) from None

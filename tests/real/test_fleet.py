@@ -133,6 +133,9 @@ async def test_names_that_are_taken_are_gone_round(harness: FleetHarness) -> Non
         assert (first.name, second.name) == ("twin", "twin-2")
         assert (await fleet.rename("2", "Other Name")).name == "other-name"
         assert (await fleet.find("other-name")).id == "0002"
+        for long in (fleet.rename("2", "n" * 41), fleet.spawn(program_request(*echo_program(), name="n" * 41))):
+            with pytest.raises(FleetError, match="An agent's name has at most 40 characters; this one has 41"):
+                await long
 
 
 async def test_no_agent_is_called_like_somebody_who_may_enter(harness: FleetHarness) -> None:

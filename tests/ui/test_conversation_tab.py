@@ -276,7 +276,7 @@ async def test_the_terminal_is_one_key_away_and_the_footer_names_it() -> None:
         await pilot.press("f6")
         await wait_until(pilot, lambda: tab.conversation.transcript.has_focus)
         footer = str(app.bench.query_one(KeyBar).render())
-        assert "s Terminal" in footer and "x Close" in footer
+        assert "s terminal" in footer and "x close" in footer
         await pilot.press("x")
         await wait_until(pilot, lambda: not app.screen.query(ConversationTab))
         assert "alt+s" not in str(app.bench.query_one(PromptStatus).render())

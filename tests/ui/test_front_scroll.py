@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets._toast import Toast
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import InterruptRequested, MessageAppended, PromptSubmitted, TextDelta, TurnStarted
@@ -218,19 +217,3 @@ async def test_f6_reaches_the_conversation_both_ways() -> None:
             assert app.focused is not None and place in app.focused.ancestors_with_self
         await press(app, pilot, "f6")
         assert any(said.startswith("▌ ") for said in rows(transcript))  # where the focus is, is seen
-
-
-async def test_notices_make_room_for_what_is_read_further_up() -> None:
-    app = Window()
-    async with app.run_test(size=(80, 24), notifications=True) as pilot:
-        view = await talked(app, pilot)
-        app.notify("before", timeout=60)
-        await wait_until(pilot, lambda: len(app.query(Toast)) == 1)
-        await press(app, pilot, "pageup")
-        await wait_until(pilot, lambda: view.away and not app.query(Toast))
-        app.notify("meanwhile", timeout=60)
-        app.notify("a fault", severity="error", timeout=60)
-        await wait_until(pilot, lambda: [str(toast.render()) for toast in app.query(Toast)] == ["a fault"])
-        assert [text for _, _, text in app.notices][-2:] == ["meanwhile", "a fault"]
-        view.action_end()
-        await wait_until(pilot, lambda: "meanwhile" in [str(toast.render()) for toast in app.query(Toast)])

@@ -1,5 +1,6 @@
 """The line under the input names keys that work at that moment, wherever the focus is and whatever a turn did."""
 
+import re
 from typing import Any
 
 from textual.pilot import Pilot
@@ -8,7 +9,7 @@ from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.ui.kit.keys.bound_keys import printed_key
 from gshtui.ui.kit.keys.key_bar import KeyBar
-from gshtui.ui.kit.keys.key_table import KEYS
+from gshtui.ui.kit.keys.key_table import KEYS, hint_word
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.prompt.prompt_completion import CompletionItem
 from gshtui.ui.prompt.prompt_status import PromptStatus
@@ -51,6 +52,8 @@ async def check_places(app: Window, pilot: Pilot[int], places: tuple[str, ...], 
     for place in places:
         await press(pilot, place)
         bar = {key for _, _, key in app.bench.query_one(KeyBar)._places}
+        for word in re.findall(r"  ?\S+ (\S+)", str(app.bench.query_one(KeyBar).render())):
+            assert word[0].islower() or word.isupper(), f"{place}: {word}, as all lines of keys write it"
         at_input = app.focused is app.bench.input
         assert at_input == (place == "alt+1")
         assert said(app).startswith(leads_back) != at_input, place
@@ -63,7 +66,7 @@ async def check_places(app: Window, pilot: Pilot[int], places: tuple[str, ...], 
             assert active.enabled, (place, key)
             assert key not in bar, "the bar below names it"
             if not at_input:
-                assert words == f"{printed_key(key)} {row.label[0].lower()}{row.label[1:]}", place
+                assert words == f"{printed_key(key)} {hint_word(row.label)}", place
                 assert active.node not in (app, app.screen), place
         await press(pilot, back)
         assert app.focused is app.bench.input or at_input

@@ -187,6 +187,20 @@ async def test_where_the_terminal_reports_no_focus_a_person_without_keys_is_else
         assert app._attention._pressed_at > presses  # pyright: ignore[reportPrivateUsage]
 
 
+async def test_agents_that_fail_of_one_cause_are_named_in_one_notice() -> None:
+    app = Window()
+    async with app.run_test(size=(120, 35), notifications=True) as pilot:
+        await settled(pilot)
+        for name in ("fix", "docs", "fix", "try"):
+            app.feed(AgentEnded(agent=name, name=name, status="failed", report="The disk is full."))
+            await settled(pilot)
+        app.feed(AgentEnded(agent="other", name="other", status="failed", report="No such model."))
+        await settled(pilot)
+        told = ["3 agents have failed (docs, fix, try): The disk is full.", "other has failed: No such model."]
+        assert [text for _, _, text in app.notices] == told
+        await wait_until(pilot, lambda: [str(one.render()) for one in app.query(Toast)] == told)
+
+
 async def test_a_long_notice_is_read_whole_in_the_list() -> None:
     app = Window()
     async with app.run_test(size=(80, 24)) as pilot:
@@ -198,21 +212,21 @@ async def test_a_long_notice_is_read_whole_in_the_list() -> None:
         assert all(f"word{n}" in shown for n in range(60))
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 35), (61, 17)])
-@pytest.mark.parametrize("key", ["alt+h", "f1"])
-async def test_no_notice_stands_over_the_frame_of_a_dialog(key: str, size: tuple[int, int]) -> None:
+@pytest.mark.parametrize("size", [(80, 24), (120, 35), (61, 20), (200, 50)])
+@pytest.mark.parametrize("key", ["", "alt+h", "f1"])
+async def test_a_notice_stands_over_the_key_bar_alone(key: str, size: tuple[int, int]) -> None:
     app = Window()
     async with app.run_test(size=size, notifications=True) as pilot:
         await settled(pilot)
-        await pilot.press(key)
-        await wait_until(pilot, lambda: bool(app.screen.query(".dialog")))
+        if key:
+            await pilot.press(key)
+            await wait_until(pilot, lambda: bool(app.screen.query(".dialog")))
         for n, severity in enumerate(("information", "warning", "error")):
             app.notify(f"notice {n} " + "of many words " * 12, severity=severity, timeout=60, markup=False)
         await wait_until(pilot, lambda: len(app.screen.query(Toast)) == 3)
         await settled(pilot)
-        around = app.screen.query(".dialog").first().region
-        edge = [(x, y) for x in (around.x, around.right - 1) for y in range(around.y, around.bottom)]
-        edge += [(x, y) for y in (around.y, around.bottom - 1) for x in range(around.x, around.right)]
-        assert not [at for at in edge if isinstance(app.screen.get_widget_at(*at)[0], Toast)]
-        shown = app.screen.get_widget_at(1, size[1] - 1)[0]
+        width, height = size
+        cells = [(x, y) for x in range(0, width, 3) for y in range(height)]
+        assert {y for x, y in cells if isinstance(app.screen.get_widget_at(x, y)[0], Toast)} == {height - 1}
+        shown = app.screen.get_widget_at(width - 3, height - 1)[0]
         assert isinstance(shown, Toast) and str(shown.render()).startswith("notice 2")

@@ -27,8 +27,8 @@ def test_values_are_typed_and_defaults_added() -> None:
     ("words", "why"),
     [
         ("bright=yes", "colour is missing"),
-        ("colour=green", "colour cannot be"),
-        ("colour=red count=x", "count cannot be"),
+        ("colour=green", "colour must be one of "),
+        ("colour=red count=x", "count must be a "),
         ("colour=red \x1b[31mother=1", "not one of its values"),
         ("colour='red", "not complete"),
     ],

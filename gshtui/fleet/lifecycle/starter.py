@@ -42,6 +42,7 @@ from gshtui.hosts.host_errors import HostError
 from gshtui.programs.acp.acp_commands import program_name
 from gshtui.settings.settings_tables import HostSettings
 from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.tables.agent_table import check_name
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.text.sanitise import literal, one_line
 from gshtui.text.similar_names import known_names, similar_names
@@ -141,6 +142,7 @@ class Starter:
         Raises `FleetError`: it goes too far (`limit`), or could not be started.
         """
         try:
+            check_name(request.name)
             if request.fork:
                 request = await self._forks.completed(request)
             else:

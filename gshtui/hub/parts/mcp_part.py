@@ -84,7 +84,7 @@ class HubServerHost:
         values = self._hub.mcp_servers().elicitations.open(server, asked)
         told = (
             f"It asks for {fields_text(asked)}.\nWhere there is no form, answer with"
-            f" `/mcp answer {server} 'NAME=VALUE …'`, or deny."
+            f" /mcp answer {server} 'NAME=VALUE …', or deny."
         )
         form = {"fields": dict(asked.fields), "required": list(asked.required)}
         question = start_job(

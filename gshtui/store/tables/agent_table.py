@@ -61,6 +61,16 @@ def word(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:NAME_LENGTH].strip("-")
 
 
+def check_name(name: str) -> None:
+    """Raise `StoreError`: a name that a person gave would be cut (`invalid`)."""
+    if len(name) > NAME_LENGTH:
+        raise StoreError(
+            "invalid",
+            f"An agent's name has at most {NAME_LENGTH} characters; this one has {len(name)}.",
+            hint="Give it a shorter one.",
+        )
+
+
 def _free_name(connection: sqlite3.Connection, wished: str, people: Collection[str], *, but: str = "") -> str:
     taken = {
         str(name) for (name,) in connection.execute("SELECT name FROM agents WHERE NOT removed AND id <> ?", (but,))
@@ -84,6 +94,7 @@ def update_agent(
         raise StoreError("invalid", f"An agent's row has no field {', '.join(sorted(wrong))}.")
     row = get_agent(connection, id)
     if "name" in changes:
+        check_name(str(changes["name"]))
         changes = changes | {"name": _free_name(connection, word(str(changes["name"])) or row.name, people, but=row.id)}
     try:
         fields = msgspec.to_builtins(row) | changes

@@ -275,14 +275,13 @@ def _state(agent: AgentView, left: str) -> list[tuple[str, str]]:
 
 
 def _task(agent: AgentView, left: str) -> str:
-    """What it does or asks, else how its report begins, in one line; empty: its state says it all."""
+    """What it does or asks, else what it said last, in one line; empty: its state says it all."""
     if left:
         return ""
     asked = agent.row.question if agent.waits_now and agent.row.unsent is None else None
     if asked is not None and (told := only_line(asked.detail)):
         return _clean(f"asks: {told}")
-    report = agent.row.said if agent.terminal else ""  # the chat shows what its agent says
-    return _clean(agent.row.about if agent.row.about and not agent.ended else report)
+    return _clean(agent.row.about if agent.row.about and not agent.ended else agent.row.said)
 
 
 def _head(agent: AgentView, width: int, age: str, chosen: bool, said: Content, task: str) -> Content:

@@ -175,7 +175,8 @@ class AgentsPane(Pane):
         of = " of " if self.columns >= _ROOMY else "/"
         words = f"{waiting}{of}{len(agents)} ◆" if waiting and len(agents) > 1 else str(len(agents))
         if self._words:
-            self.label(f"{len(agents)} of {len(self.state.agents)}")
+            count = f"{len(agents)}{of}{len(self.state.agents)}"
+            self.label(f"{count} agents" if self.columns >= _ROOMY else count)
         else:
             self.label(words if len(agents) > 1 else "")
 

@@ -128,9 +128,9 @@ def form_problem(wish: SpawnForm, offers: SpawnOptions) -> tuple[str, str]:
         return "acp", f"A program on {wish.host} is driven on its own screen."
     if wish.kind in offers.missing and not wish.host and not wish.command.strip() and not wish.acp:
         program = offers.programs[wish.kind]
-        return "command", f"`{program}` is not on your PATH. Install it, or enter the command line that starts it."
+        return "command", f"{program} is not on your PATH. Install it, or enter the command line that starts it."
     if wish.kind == ANY and not wish.command.strip():
-        return "command", "Which program? Enter its command line, such as `aider --no-git`."
+        return "command", "Which program? Enter its command line, such as aider --no-git."
     if wish.background and not wish.prompt.strip():
         return "task", "A background agent needs a task."
     return "", ""
@@ -186,7 +186,7 @@ class SpawnList(Picker):
             PickerChoice(
                 name,
                 title,
-                "any command line" if name == ANY else f"`{offers.programs[name]}` in its own terminal",
+                "any command line" if name == ANY else f"{offers.programs[name]} in its own terminal",
                 state="not installed" if name in offers.missing else "",
                 group="Programs",
             )

@@ -46,7 +46,6 @@ PAGE = 200
 _PROGRAM = "gsh-tui: one window for your shell and all your AI agents"
 _EMPTY = "Ask a question or describe a task: {prompt.submit} sends it."
 _OFFLINE = "No model connected: {app.setup} connects one."
-_WITHOUT = "Without one: run make test, read README.md, find TODO"
 
 
 class ConversationPane(Vertical):
@@ -245,7 +244,7 @@ class ConversationPane(Vertical):
         if self._coming:
             self.transcript.show_empty(loading)
         elif self._hint == _OFFLINE:
-            self.transcript.show_empty(_OFFLINE if self._step else f"{_OFFLINE}\n{_WITHOUT}", _PROGRAM)
+            self.transcript.show_empty(_OFFLINE, _PROGRAM)
         elif self._hint == _EMPTY:
             self.transcript.show_empty(self._step or _EMPTY, _PROGRAM)
         else:

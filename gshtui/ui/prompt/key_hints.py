@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from textual.screen import Screen
 
 from gshtui.ui.kit.keys.bound_keys import printed_key
-from gshtui.ui.kit.keys.key_table import DIFF, KEYS
+from gshtui.ui.kit.keys.key_table import DIFF, KEYS, hint_word
 from gshtui.ui.kit.keys.sendable_keys import is_sent
 from gshtui.ui.kit.textual.driver import sends_every_key
 from gshtui.ui.kit.textual.typed_app import app_of
@@ -84,7 +84,7 @@ def pane_hints(screen: Screen[Any]) -> list[Hint]:
     # What works on some rows only is in the row's menu; a change has no menu.
     rest = [id for id in own if not KEYS[id].show and (not KEYS[id].row or KEYS[id].group == DIFF)]
     rest.sort(key=lambda id: (id.rpartition(".")[2] in _MOVES, not KEYS[id].row))
-    hints = [Hint(keys[id].key, KEYS[id].label[0].lower() + KEYS[id].label[1:]) for id in rest]
+    hints = [Hint(keys[id].key, hint_word(KEYS[id].label)) for id in rest]
     return found + [hint for hint in hints if hint.shown != hint.does]  # `up` goes up
 
 

@@ -343,12 +343,8 @@ class Workbench(ThemedApp[int], AppBase):
     def _call(self, message: CommandCall) -> None:
         self.perform(message.parameters, unsent=message.unsent)
 
-    def on_transcript_read_back(self) -> None:
-        self.hold_notices(self.bench.front_scroll.away)
-
     @on(Deck.Turned)
     def _turned(self) -> None:
-        self.hold_notices(self.bench.front_scroll.away)
         if not self.bench.deck.focus_front():
             self.bench.input.focus()
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
-
-from textual.app import App
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 from gshtui.bus.agent_news import EVENTS, AgentCall, AgentNews
 from gshtui.bus.event import Event
@@ -30,6 +28,7 @@ from gshtui.bus.events.session_events import SessionOpened, SessionTitled
 from gshtui.client.pane_names import CHAT
 from gshtui.guard.approval.question_text import waiting_words
 from gshtui.system.faults import Fault
+from gshtui.ui.kit.textual.app_base import AppBase
 from gshtui.ui.kit.textual.driver import write_sequence
 from gshtui.ui.kit.textual.isolation import in_words
 from gshtui.ui.kit.workbench_port import WorkbenchPort
@@ -61,7 +60,7 @@ class Attention:
         TurnFinished,
     )
 
-    def __init__(self, app: App[Any], *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, app: AppBase, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._app = app
         self._clock = clock
         self._pressed_at = clock()
@@ -118,6 +117,8 @@ class Attention:
     def _everywhere(self, call: AgentCall) -> None:
         """Notify even a person who is looking at this window: the agent may be behind another tab."""
         severity = "information" if call.is_good else "warning"
+        if call.replaces:
+            self._app.withdraw(call.replaces)
         self._app.notify(call.text, severity=severity, markup=False, timeout=8)
         self._elsewhere(call.text, call.agent)
 

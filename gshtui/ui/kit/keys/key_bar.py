@@ -15,7 +15,7 @@ from textual.signal import Signal
 from textual.widget import Widget
 
 from gshtui.ui.kit.keys.bound_keys import printed_key
-from gshtui.ui.kit.keys.key_table import ANYWHERE, KEYS, PANES
+from gshtui.ui.kit.keys.key_table import ANYWHERE, KEYS, PANES, hint_word
 from gshtui.ui.kit.keys.sendable_keys import is_sent, sent_first
 from gshtui.ui.kit.textual.driver import sends_every_key
 from gshtui.ui.kit.textual.key_bindings import keymap_of
@@ -70,7 +70,7 @@ class KeyBar(Widget):
             if not binding.show or not active.enabled or binding.action in seen:
                 continue
             seen.add(binding.action)
-            found.append((binding.key, printed_key(binding.key), binding.description))
+            found.append((binding.key, printed_key(binding.key), hint_word(binding.description)))
             ranks[binding.key] = _rank(binding.id)
         return sorted(found, key=lambda one: ranks[one[0]])
 

@@ -30,6 +30,11 @@ class Key(msgspec.Struct, frozen=True):
         return self.action or self.label
 
 
+def hint_word(label: str) -> str:
+    """A label as it stands behind its key: every line of hints writes it small."""
+    return label if label[1:2].isupper() else label[:1].lower() + label[1:]
+
+
 ANYWHERE, PANES, IN_PANE, LISTS, TURN = "Anywhere", "Panes", "In a side pane", "Lists and viewers", "Conversation"
 
 TRANSCRIPT = "In the conversation"

@@ -56,10 +56,6 @@ class AppBase(IsolatingApp):
         self.drawing = DrawingFaults(self, faults)
         self.notices: deque[tuple[float, str, str]] = deque(maxlen=_NOTICES)
         """What was said: when (seconds since the epoch), title, text; the newest last."""
-        self._held: list[tuple[str, dict[str, Any]]] = []
-        """Notices that wait until nothing is read where they would stand."""
-        self.holds_notices = False
-        """Something is read where notices stand; what only confirms a key, or is an error, is shown all the same."""
         self._key_order = KeyOrder(self, self.route_key)
         self._end_signals = EndSignals(self.leave, self._abandon_terminal)
 
@@ -159,24 +155,17 @@ class AppBase(IsolatingApp):
         self.update_classes({"-dark-mode": dark, "-light-mode": not dark, f"-theme-{theme_name}": True}, update=False)
 
     def notify(self, message: str, **options: Any) -> None:
-        """Show a notice; it draws no Markdown, so what our own words have of it is left out."""
-        text = unmarked(message)
-        self.notices.append((time.time(), str(options.get("title", "")), text))
-        confirms = (options.get("timeout") or BRIEF + 1) <= BRIEF
-        if self.holds_notices and not confirms and options.get("severity") != "error":
-            self._held.append((text, options))
-        else:
-            super().notify(text, **options)
+        """Show a notice in one row; it draws no Markdown, so what our own words have of it is left out."""
+        text, title = unmarked(message), str(options.pop("title", ""))
+        self.notices.append((time.time(), title, text))
+        shown = " · ".join(line for line in text.split("\n") if line.strip())
+        super().notify(f"{title}: {shown}" if title else shown, **options)
 
-    def hold_notices(self, hold: bool) -> None:
-        """Have notices make room for what is read, or show those that waited."""
-        self.holds_notices = hold
-        if hold:
-            self.clear_notifications()
-            return
-        held, self._held = self._held, []
-        for text, options in held:
-            super().notify(text, **options)
+    def withdraw(self, text: str) -> None:
+        """Take a notice back, since another one says it, too."""
+        self.notices = deque((one for one in self.notices if one[2] != text), maxlen=_NOTICES)
+        for notice in [one for one in self._notifications if one.message == text]:
+            self._unnotify(notice)
 
     def _on_notify(self, event: Notify) -> None:  # Textual's own runs, too
         """Have a notice that only confirms a key take the place of the one before, however fast the keys come."""

@@ -85,9 +85,6 @@ class Transcript(KeptLines, can_focus=True):
             super().__init__()
             self.entry = entry
 
-    class ReadBack(Message):
-        """The reader has left the end, or is there again: see `away`."""
-
     class NearTop(Message):
         """The reader is close to the oldest loaded entry."""
 
@@ -107,7 +104,6 @@ class Transcript(KeptLines, can_focus=True):
         self.feed = TranscriptFeed(self.document, self.viewport, self.cursor, self.finder, self._pacer.schedule)
         self._painter = TranscriptPainter(self, self.viewport, self.cursor, self.finder, empty)
         self._page = TranscriptPage(self, self.document, self._painter, self._redraw)
-        self._was_away = False
 
     def on_mount(self) -> None:
         app = app_of(self)
@@ -351,9 +347,6 @@ class Transcript(KeptLines, can_focus=True):
         Args:
             whole: draw every row again, changed or not.
         """
-        if self.away != self._was_away:
-            self._was_away = self.away
-            self.post_message(self.ReadBack())
         if self.size.height:
             if self.cursor.standing:
                 self.viewport.hold()
