@@ -402,14 +402,14 @@ class ApprovalsPane(Vertical, can_focus=True):
         of = f" · {self.state.place} of {len(self.state.waiting)}" if len(self.state.waiting) > 1 else ""
         tail = of if known else f"{of} · {key_of(self, 'approval.focus')} answers"
         room = width - 4 - cell_len(tail)
-        named = request.effect == "write" and subject == request.subject and cell_len(heading) <= room
+        named = request.effect in ("write", PROGRAM) and subject == request.subject and cell_len(heading) <= room
         note = [text for _, text in wrapped_question(parts.tail, inner)]
         for short in (low, True):  # rather few words for the answers than little of the question
             rows = answers.offer(request.approval, self.state.offered, inner, low=short, marks=marks)
             left = height // 2 - 1 - (0 if low else 2 + roomy) - len(where) - rows
             most = max(1, left)
             view.fit(inner, most, named=named, tail=False)
-            if height >= _LISTED or (left > 0 and not (view.above or view.hidden)):
+            if (height >= _LISTED and request.effect != PROGRAM) or (left > 0 and not (view.above or view.hidden)):
                 break
         told = view.fit(inner, max(1, most - len(note)), named=named, tail=False)
         if len(note) < most and not (view.above or view.hidden):

@@ -98,6 +98,8 @@ class Answers(Static):
         self._marked = max(0, min(len(offered) - 1, self._marked))
         own = any(offer.choice == OPEN for offer in offered)
         shown = numbered(offered)
+        if own and low:  # rather what is asked than which digits mean nothing
+            shown = [offer for offer in shown if offer.choice]
         line = worded(shown, width - 2 * len(shown))
         if not own and (low or all(words in offer.words[:2] for offer, words in line)):
             row = Content(" " if low else "  ").join(self._row(offer, words) for offer, words in line)
