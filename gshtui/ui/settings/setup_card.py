@@ -91,7 +91,7 @@ class CardScreen(Picker):
         self._pasted_key(key)  # the line for keys opens in this moment: nothing typed now reaches a prompt
 
 
-class KeyScreen(InputScreen):
+class KeyLineScreen(InputScreen):
     """The line for a key. It stays open while one is tried: what is typed or pasted meanwhile is hidden in it."""
 
     def __init__(self, title: str) -> None:
@@ -137,7 +137,7 @@ class SetupCard:
         self._change = change
         self._pasted = ""
         """The key that was pasted into the card."""
-        self._line: KeyScreen | None = None
+        self._line: KeyLineScreen | None = None
         """The line for keys, once it is open."""
         self._commands: dict[str, str] = {}
         """The command of each program that is installed, by its profile."""
@@ -163,11 +163,11 @@ class SetupCard:
         self._pasted = key
         self._open_line()
 
-    def _open_line(self, provider: str = "") -> KeyScreen:
+    def _open_line(self, provider: str = "") -> KeyLineScreen:
         from gshtui.settings.known_providers import PASTED_KEYS, label_of
 
         title = f"Paste your key for {label_of(provider)}" if provider else f"Paste an {PASTED_KEYS} key"
-        self._line = KeyScreen(f"{title}. It is kept in your keyring")
+        self._line = KeyLineScreen(f"{title}. It is kept in your keyring")
         self._host.push_screen(self._line, lambda _: None)
         return self._line
 
@@ -257,7 +257,7 @@ class SetupCard:
         finally:
             line.close()
 
-    async def _connect(self, settings: Settings, line: KeyScreen, key: str, provider: str) -> bool:
+    async def _connect(self, settings: Settings, line: KeyLineScreen, key: str, provider: str) -> bool:
         from gshtui.providers.kept_key import key_problem, try_key
         from gshtui.providers.port import ProviderError
         from gshtui.settings.known_providers import label_of
