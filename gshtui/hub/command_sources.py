@@ -275,6 +275,8 @@ def agent_screen(fleet: Callable[[], Fleet | None]) -> Look:
             raise CommandError("No agents here.")
         try:
             row = await agents.find(agent)
+            if not row.pane:
+                raise CommandError(f"{row.name} ({row.id}) has no terminal now, so it has no screen.")
             return row, *await agents.terminals.server(row.socket).capture_screen(row.pane)
         except (FleetError, TmuxError) as error:
             raise command_error(error) from error

@@ -12,12 +12,12 @@ import msgspec
 import pytest
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
-from gshtui.commands.declaration import Caller, Invocation
+from gshtui.commands.declaration import Caller, CommandError, Invocation
 from gshtui.fleet.lifecycle.fleet import Fleet
+from gshtui.hub.command_sources import agent_screen
 from gshtui.programs.check.profile_trials import ScreenTrial, TryProfile, trial_action
 from gshtui.programs.profiles import profile as profiles
 from gshtui.programs.profiles.profile import GENERIC
-from gshtui.tmux.server import PaneInfo
 from tests.kit.fleet_harness import FleetHarness, wait_for_status, wait_for_text
 from tests.kit.home import Home
 from tests.kit.record import ROOT
@@ -36,12 +36,7 @@ async def harness(tmp_path: Path) -> AsyncGenerator[FleetHarness]:
 
 async def tried(fleet: Fleet, agent: str) -> tuple[ScreenTrial, str]:
     """What `profiles test minnow` finds, and prints."""
-
-    async def look(_: str) -> tuple[AgentRow, PaneInfo, tuple[str, ...]]:
-        row = await fleet.find(agent)
-        return row, *await fleet.terminals.server(row.socket).capture_screen(row.pane)
-
-    action = trial_action(profiles.load, look)
+    action = trial_action(profiles.load, agent_screen(lambda: fleet))
     invocation = Invocation(Caller(), Path.cwd(), Path.cwd())
     found = await action.run(invocation, TryProfile(name="minnow", agent=agent))
     return found, action.render(invocation, found).text
@@ -80,6 +75,9 @@ async def test_its_example_reads_its_program_in_every_state(harness: FleetHarnes
         assert asking.needs_you and [one.label for one in question.choices] == ["Yes", "No"]
         await fleet.answer(row.id, "4", question=question.id)
         await wait_for_text(harness, row, "answered 2")
+        await fleet.kill(row.id, now=True)
+        with pytest.raises(CommandError, match=f"fish \\({row.id}\\) has no terminal now"):
+            await tried(fleet, row.id)
 
 
 async def test_a_profile_that_is_written_while_its_program_runs_makes_it_known(

@@ -29,3 +29,11 @@ def test_a_scroll_bar_that_comes_makes_no_row_new() -> None:
     shown = ["> one", "● First.      ▆", "● done        █", "> two         █", "● Second.", ""]
     assert added_lines(before, shown, "two").startswith("> two")
     assert "First" not in added_lines(before, shown, "two")
+
+
+def test_an_echo_behind_a_sign_of_the_programs_own_is_no_answer() -> None:
+    assert added_lines(["Roe", "* done"], ["Roe", "* done", "» go on", "• go on", "✔ took 4 s"], "go on") == (
+        "• go on\n✔ took 4 s"
+    )
+    assert added_lines(["Roe"], ["Roe", "λ: one", "   two", "Did it."], "one\ntwo") == "λ: one\n   two\nDid it."
+    assert added_lines(["Roe"], ["Roe", "» one", "  two", "Did it."], "one\ntwo") == "Did it."

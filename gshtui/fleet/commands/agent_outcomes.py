@@ -188,7 +188,7 @@ def _setup(record: SetupRecord) -> tuple[str, dict[str, Any]]:
 def _answer_outcome(row: AgentRow, data: dict[str, Any], answer: str, source: AnswerSource) -> Outcome:
     """An answer for people, with where it comes from; alone, as it is, for a script."""
     if not answer.strip():
-        said = f"{row.name} ({row.id}) has said nothing."
+        said = f"No answer of {row.name} ({row.id}) is known."  # its terminal may show one
         return Outcome(data, said, aside=said)
     seen = ", from its screen" if source == "screen" else ""
     aside = f"{row.name} ({row.id}): the answer is from its screen." if seen else ""

@@ -62,10 +62,19 @@ def _without_scroll_bar(line: str) -> str:
 
 def _without_echo(lines: list[str], prompt: str) -> list[str]:
     words = [line.strip() for line in prompt.split("\n") if line.strip()]
-    at = 0
-    while at < len(lines) and (not lines[at].strip(_ECHO) or lines[at].strip(_ECHO) in words):
+    left, at = list(words), 0
+    while at < len(lines):
+        shown = lines[at].strip(_ECHO)
+        # With a sign of the program's own in front, it is one once: the answer may say the same.
+        if not (shown in words or not shown or (left and _is_marked(shown, left[0]))):
+            break
+        left = left[1:] if left and shown.endswith(left[0]) else left
         at += 1
     return lines[at:]
+
+
+def _is_marked(shown: str, words: str) -> bool:
+    return shown.endswith(words) and not any(sign.isalnum() for sign in shown.removesuffix(words))
 
 
 async def said_since(view: PaneView, sent: Sent) -> str:
