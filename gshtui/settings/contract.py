@@ -2,16 +2,16 @@
 
 What is brought has a kind, and a value `package.module:attribute`, which is imported when it is first needed:
 
-| kind | value |
-| --- | --- |
-| `commands` | a `Command`, some of them, or a function that makes them of what its parameters name by their types |
-| `tools` | the same, for agents |
-| `things` | a function that makes what such a parameter names: the type is its name here (`hub/provision.py`) |
-| `providers` | a `ProviderOffer` |
-| `personas` | a `Persona`, or some |
-| `programs` | a profile's file |
-| `faces` | a function that serves one, called with what its words say; of ours alone |
-| `windows` | a `Feature` of the window (`ui/kit/feature.py`); of ours alone, since its keys are rows of the key table |
+| kind | value | whose |
+| --- | --- | --- |
+| `commands` | a `Command`, some, or a function that makes them of what its parameters name by their types | any |
+| `things` | a function that makes what such a parameter names: the type is its name here (`hub/provision.py`) | any |
+| `faces` | a function that serves one, called with what its words say | ours |
+| `windows` | a `Feature` of the window (`ui/kit/feature.py`), whose keys are rows of the key table | ours |
+| `tools` | as `commands`, for agents; a command of ours says itself that it is one | a plugin's |
+| `providers` | a `ProviderOffer` | a plugin's |
+| `personas` | a `Persona`, or some | a plugin's |
+| `programs` | a profile's file | a plugin's |
 
 A plugin declares them as entry points of the groups `gshtui.KIND` (`plugins.py`). A feature of ours is a package
 `gshtui.features.NAME` with a list `BRINGS` in `brings.py`; its name is in `FEATURES`, and a switch in `Features`.
@@ -63,7 +63,9 @@ FEATURES = ("acp", "replay", "ssh", "web", "workflows")
 
 
 def brought(kind: Kind, switches: Features | None = None) -> Iterator[Brought]:
-    """What our features bring of a kind; nothing of one that is switched off is imported. `None`: all are on."""
+    """What our features bring of a kind; nothing of one that is switched off is imported. `None`: of all, as a window
+    asks, which has its keys before it has settings.
+    """
     for name in FEATURES:
         if getattr(switches, name, True):
             yield from (one for one in import_module(f"gshtui.features.{name}.brings").BRINGS if one.kind == kind)
@@ -73,7 +75,7 @@ class FeatureOffError(ExpectedError):
     """A feature is switched off."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"The feature {name} is switched off.", how_to_switch_on(name))
+        super().__init__(f"The feature {name} is switched off.", how_to_switch_on(name.split(" ")[0]))
 
 
 def how_to_switch_on(name: str) -> str:

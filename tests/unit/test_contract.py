@@ -7,7 +7,7 @@ import pytest
 
 from gshtui import features
 from gshtui.commands.declaration import UnknownCommand
-from gshtui.settings.contract import FEATURES, brought
+from gshtui.settings.contract import FEATURES, Brought, FeatureOffError, brought, face
 from gshtui.settings.loader import load
 from gshtui.settings.settings_tables import Features
 from gshtui.ui.kit.feature import Feature
@@ -33,6 +33,14 @@ def test_what_a_feature_brings_is_of_its_kind() -> None:
     for one in brought("windows"):
         assert issubclass(one.load(), Feature) and one.name in FEATURES
     assert all(one.feature in FEATURES for one in brought("commands"))
+
+
+@pytest.mark.parametrize("one", list(brought("faces")), ids=lambda one: one.name)
+def test_a_face_that_is_off_says_how_to_switch_it_on(one: Brought) -> None:
+    assert callable(face(one.name, Features()))
+    with pytest.raises(FeatureOffError) as refused:
+        face(one.name, OFF)
+    assert f"config set features.{one.feature} true" in refused.value.hint
 
 
 async def test_commands_of_a_feature_that_is_off_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
