@@ -30,7 +30,7 @@ SCENES: list[tuple[str, tuple[Event, ...], tuple[str, ...]]] = [
     ("It reads, edits and runs", TURN, ()),
     ("It asks before it writes or executes", (*TURN, *recorded.ASKED), ()),
     ("Its answer, beside what your shells did", (*TURN, *recorded.ANSWERED, *SHELLS), ("alt+3",)),
-    ("Other agents work in terminals of their own", FEW, ("alt+2",)),
+    ("Other agents work in terminals of their own", (*TURN, *recorded.ANSWERED, *FEW), ("alt+2",)),
     ("What one of them changed", FEW, ("alt+2", "d", "n")),
     ("Exactly what is sent to the model", TURN, ("f7",)),
     ("How the context was cut to fit, with an undo", CUTS, ("alt+5", "enter")),
