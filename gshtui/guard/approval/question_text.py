@@ -159,7 +159,7 @@ class QuestionParts(NamedTuple):
     tail: list[QuestionLine]
 
     @property
-    def told(self) -> list[QuestionLine]:
+    def above_change(self) -> list[QuestionLine]:
         """What stands before the change where no row is kept for the folder: it is said behind the warnings."""
         at = next((n for n, line in enumerate(self.head) if line.kind not in ("subject", "warning")), len(self.head))
         return [*self.head[:at], *([QuestionLine("detail", self.where)] if self.where else []), *self.head[at:]]
@@ -232,7 +232,7 @@ def _program_kind(line: str) -> LineKind:
 def question_lines(request: ApprovalRequested) -> list[QuestionLine]:
     """The whole question as lines: subject, warnings, detail, the change; what `always` would allow, behind it."""
     parts = question_parts(request)
-    head, diff, tail = parts.told, parts.diff, parts.tail
+    head, diff, tail = parts.above_change, parts.diff, parts.tail
     behind = [QuestionLine("label", ""), *tail] if tail else []
     if not diff:
         return [*head, *behind]
