@@ -29,7 +29,7 @@ from gshtui.system.ids import new_id
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import environment
 from tests.kit.tmux import eventually
-from tests.kit.warm_program import WarmProcess, start_gsh
+from tests.kit.warm_program import SDKS, WarmProcess, shared, start_gsh
 
 DEADLINE = 60.0
 AGENT = "0012"
@@ -163,9 +163,9 @@ def prepare_spec(
 
 
 @contextlib.contextmanager
-def agent_process(spec_file: Path, folder: Path) -> Generator[WarmProcess]:
-    """The agent as a process without a terminal."""
-    with start_gsh("agent", "run", "--spec", str(spec_file), cwd=folder) as process:
+def agent_process(spec_file: Path, folder: Path, loaded: Sequence[str] = SDKS) -> Generator[WarmProcess]:
+    """The agent as a process without a terminal. `loaded`: what it need not load."""
+    with start_gsh("agent", "run", "--spec", str(spec_file), cwd=folder, warm=shared(*loaded)) as process:
         yield process
 
 

@@ -23,7 +23,8 @@ def resident_hub(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
         monkeypatch.setenv("TMUX_TMPDIR", str(folder))
         for _ in watch(paths.runtime_dir(), yield_on_timeout=True, debounce=10, step=5, rust_timeout=100):
             assert process.poll() is None, process.communicate()
-            if is_live(paths.keeper_sockets()[0]):
+            found = running_keeper(paths.data_dir())
+            if found is not None and found.ready and is_live(paths.keeper_sockets()[0]):
                 break
         try:
             yield

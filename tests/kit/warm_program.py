@@ -57,8 +57,10 @@ ROOMS = (
     "tmux",
 )
 """What commands load."""
-SDKS = ("openai.resources.responses", "gshtui.providers.adapters.anthropic")
-"""What a request to most providers loads."""
+SDKS = ("openai.resources.responses", "gshtui.providers.adapters.anthropic", "regex")
+"""What a request to most providers loads, and a search."""
+ACP = (*SDKS, "acp.connection", "acp.exceptions", "gshtui.features.acp.acp_server")
+"""What an agent over the Agent Client Protocol loads, and its server."""
 WINDOW = (*SDKS, "gshtui.ui.window.app", "gshtui.headless.turns.line_face")
 """What a window loads."""
 PRACTICE = (
@@ -450,6 +452,10 @@ def load(rooms: Sequence[str], more: Sequence[str]) -> None:
     for room in rooms:
         for found in pkgutil.walk_packages([f"{gshtui.__path__[0]}/{room}"], f"gshtui.{room}."):
             importlib.import_module(found.name)
+    if rooms:
+        from gshtui.hub.command_offers import load_rooms
+
+        load_rooms()
     for name in more:
         importlib.import_module(name)
 

@@ -47,7 +47,7 @@ from gshtui.store.record.store import Store
 from gshtui.system.processes import process_identity
 from tests.kit.native_agents import AGENT, RelayWindow, agent_process, kill, prepare_spec, relay_window, wait_for_exit
 from tests.kit.tmux import eventually
-from tests.kit.warm_program import shared
+from tests.kit.warm_program import ACP, shared
 
 CHILD = (sys.executable, "-m", "tests.kit.acp_agent_child")
 FORKED = "tests.kit.acp_agent_child"
@@ -96,7 +96,7 @@ async def running(folder: Path, *arguments: str, **request: Any) -> AsyncGenerat
         # One that is killed is a process from its start: a fork would not be ended with what asked for it.
         child = CHILD if "--stubborn" in arguments else shared(FORKED, rooms=()).argv(f"{FORKED}:main")
         _, file = prepare_spec(folder, hub=window.relay.socket, acp=(*child, *arguments), **request)
-        with agent_process(file, folder) as process:
+        with agent_process(file, folder, ACP) as process:
             yield Running(window, process, folder, file)
 
 
@@ -266,7 +266,7 @@ async def test_a_killed_agent_continues_its_session_in_another_process(tmp_path:
     async with running(tmp_path) as agent:
         await agent.turn("first")
         kill(agent.process)
-        with agent_process(agent.spec, tmp_path):
+        with agent_process(agent.spec, tmp_path, ACP):
             again = await agent.turn("second", 2)
             assert again.text == "Hello. I know [first][second]"
             heard = agent.window.heard
@@ -357,7 +357,7 @@ async def test_what_it_has_used_and_offers_is_known(tmp_path: Path) -> None:
         await eventually(recorded, until=lambda cost: cost == 0.5)
         await store.close()
         kill(agent.process)
-        with agent_process(agent.spec, tmp_path):  # another process of it, whose program counts anew
+        with agent_process(agent.spec, tmp_path, ACP):  # another process of it, whose program counts anew
             finished = await agent.turn("third", 3)
         assert finished.cost == 0.25
 
@@ -367,7 +367,7 @@ async def test_one_that_cannot_continue_is_told_what_was_said(tmp_path: Path) ->
         first = await agent.turn("the word is marble")
         kill(agent.process)
         spec = replace(read_spec(agent.spec), session=first.session)  # as the fleet restarts it
-        with agent_process(write_spec(spec), tmp_path):
+        with agent_process(write_spec(spec), tmp_path, ACP):
             again = await agent.turn("what was the word?", 2)
         assert again.cost == 0.25
         assert again.text.index("The person: the word is marble") < again.text.index("what was the word?")
@@ -392,7 +392,7 @@ async def test_in_a_process_of_its_own_without_a_window_it_is_reached_by_a_line(
     (tmp_path / "notes.txt").write_text("one\n", "utf-8")
     _, file = prepare_spec(tmp_path, "do:edit it", acp=CHILD)
     row = AgentRow(id=AGENT, name="helper", kind="acp")
-    with agent_process(file, tmp_path):
+    with agent_process(file, tmp_path, ACP):
         async with direct_line(paths.data_dir(), row, within=20.0) as line:
             told = line.bus.wait_for(AgentStatusChanged, lambda event: event.question is not None, timeout=60)
             asked = line.question or (await told).question

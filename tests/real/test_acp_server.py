@@ -104,10 +104,7 @@ async def served(
     folder: Path, script: Any, *arguments: str, answer: str = "once", argv: Sequence[str] = ()
 ) -> AsyncGenerator[Served]:
     """The agent as a program, with these answers of its model. `argv`: in place of a fork of one that is loaded."""
-    argv = (
-        argv
-        or warm_program.shared("acp", "gshtui.features.acp.acp_server", "gshtui.providers.adapters.anthropic").argv()
-    )
+    argv = argv or warm_program.shared(*warm_program.ACP).argv()
     async with loopback("anthropic", script, strict=False) as provider:
         env = environment() | variables("anthropic", provider.url)
         process = await asyncio.create_subprocess_exec(

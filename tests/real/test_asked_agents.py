@@ -212,6 +212,7 @@ async def test_what_is_typed_while_the_hub_hangs_is_in_the_next_one(tmux: TmuxSe
     await tmux.type_bytes(pane, b"before ")
     await shown(tmux, pane, "idle", "› before")
     pid = hub()
+    assert pid, "0 would stop the tests"
     os.kill(pid, signal.SIGSTOP)
     await tmux.type_bytes(pane, b"it hung, typed")
     os.kill(pid, signal.SIGKILL)
@@ -242,6 +243,7 @@ async def test_what_its_person_types_before_a_hub_listens_is_answered(tmux: Tmux
     _, file = prepare_spec(tmp_path)
     argv = command(["agent", "run", "--spec", str(file)])
     pid = hub()
+    assert pid, "0 would stop the tests"
     os.kill(pid, signal.SIGSTOP)
     try:
         pane = await tmux.spawn("gsh-agent-0012", argv, cwd=tmp_path, env=environment(), width=80, height=24)
