@@ -91,7 +91,7 @@ def question_lines(event: ApprovalRequested) -> list[CleanText]:
     """A question, with a count of the lines that do not fit."""
     parts = question_text.question_parts(event)
     diff, tail = parts.diff, parts.tail
-    shown = _words(question_text.shortened(parts.told, _QUESTION_LINES))
+    shown = _words(question_text.shortened(parts.above_change, _QUESTION_LINES))
     if diff:
         shown += [clean_text(), *change_asked(diff, event.subject, _QUESTION_LINES)]
     shown += [*([clean_text()] if tail else []), *_words(tail)]
