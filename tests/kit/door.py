@@ -13,7 +13,7 @@ import asyncssh
 
 from gshtui.guard.people import AuthorizedPerson, Rights, new_person, people_file, write_people
 from tests.kit.pty_child import PtyChild
-from tests.kit.warm_program import start_gsh
+from tests.kit.warm_program import SDKS, shared, start_gsh
 
 _PROMPT = re.compile(r"[a-z][a-z0-9-]*(?:\x1b\[[0-9;]*m)?:[a-z0-9-]+(?: \([^()\n]*\))?> |\? \[y/N\] |you> ")
 """The shell's own, a question's, or that of a talk."""
@@ -135,7 +135,8 @@ async def door_for(tmp_path: Path, **rights: str) -> AsyncGenerator[Door]:
 @asynccontextmanager
 async def reopened(door: Door) -> AsyncGenerator[Door]:
     """The server again, for the same people and on the same port, if there was one."""
-    with start_gsh("serve", "--ssh", "--port", str(door.port), cwd=door.folder) as process:
+    warm = shared(*SDKS, "gshtui.features.ssh.person_shell", "gshtui.features.ssh.person_files")
+    with start_gsh("serve", "--ssh", "--port", str(door.port), cwd=door.folder, warm=warm) as process:
         assert process.stdout is not None
         said = (await asyncio.to_thread(process.stdout.readline)).decode()
         assert said.startswith("Listening on 127.0.0.1 port "), said
