@@ -275,8 +275,8 @@ async def test_the_line_of_keys_follows_the_focus_and_takes_clicks() -> None:
         await pilot.press("alt+4")
         await settled(pilot)
         bottom = lines(app)[-1]
-        assert "z Zoom" in bottom and "x Hide" in bottom
-        await pilot.click(offset=(bottom.index("x Hide") + 2, 49))
+        assert "z zoom" in bottom and "x hide" in bottom
+        await pilot.click(offset=(bottom.index("x hide") + 2, 49))
         await settled(pilot)
         assert "context" not in shown(app)
 

@@ -20,7 +20,7 @@ from gshtui.guard.policy.program_table import programs
 from gshtui.guard.policy.shell_line import expanded, plain_commands, read
 from gshtui.guard.policy.shell_policy import ENVIRONMENT, Judgement, judge
 from gshtui.tools.files.path_location import Location
-from gshtui.tools.shell.shell_assessment import assess_line, leads_to
+from gshtui.tools.shell.shell_assessment import assess_line, leads_to, with_values
 from tests.kit.home import made_up_home
 from tests.kit.steps import steps
 
@@ -408,7 +408,12 @@ def test_a_line_with_its_values_does_what_it_does_with_its_variables(script: str
         assert told[0].stdout == told[1].stdout and told[0].returncode == told[1].returncode, (script, value, shown)
 
 
-def test_what_a_step_asks_first_is_what_runs() -> None:
+def test_what_a_step_asks_first_is_what_runs(project: Path) -> None:
+    place = Location(".", project, project, True, ".")
+    line, values = 'bash -c "$command"', {"command": "rm -rf out"}
+    asked, names = with_values(assess_line(line, place, project), line, values, place, project)
+    assert (asked.subject, names) == ("bash -c 'rm -rf out'", {"command"})
+    assert "deletes or overwrites permanently" in asked.warnings
     assert expanded('bash -c "$command" 2>&1', {"command": "make test"})[0] == "bash -c 'make test' 2>&1"
     assert expanded('git commit -m "$msg"', {"msg": "it's"})[0] == 'git commit -m "it\'s"'
 

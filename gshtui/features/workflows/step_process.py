@@ -157,7 +157,7 @@ async def run_shell(place: StepPlace, call: StepCall, action: ShellAction) -> St
         if not folder.real.is_dir():
             raise CommandError(f"The folder {folder.shown} does not exist, so the step cannot run there.")
         assessed = assess_line(script, folder, place.project, own_shell=action.shell == "zsh")
-        assessed, shown = with_values(assessed, script, variables)
+        assessed, shown = with_values(assessed, script, variables, folder, place.project)
         return folder, _with_variables(assessed, variables, shown)
 
     folder, assessment = await asyncio.to_thread(prepare)

@@ -165,7 +165,7 @@ class QuestionParts(NamedTuple):
         return [*self.head[:at], *([QuestionLine("detail", self.where)] if self.where else []), *self.head[at:]]
 
     @property
-    def once(self) -> list[QuestionLine]:
+    def without_repeats(self) -> list[QuestionLine]:
         """The head without the subject in one line, where the lines that it was made of follow."""
         from gshtui.text.sanitise import one_line  # not before the first letter
 

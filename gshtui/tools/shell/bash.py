@@ -66,7 +66,9 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: BashP
     assessment = await asyncio.to_thread(assess_line, parameters.command, folder, invocation.project)
     environ = _environment(workspace.config, invocation)
     values = {name: environ[name] for name in _TOLD if name in environ}
-    assessment, _ = await asyncio.to_thread(with_values, assessment, parameters.command, values)
+    assessment, _ = await asyncio.to_thread(
+        with_values, assessment, parameters.command, values, folder, invocation.project
+    )
     if assessment.reads and await _has_no_view(workspace.config, parameters.command, folder):
         why = "the sandbox in which such lines run here did not start (rule reader)"
         assessment = replace(assessment, inside=False, reads=False, why=why)

@@ -100,16 +100,20 @@ def assess_line(command: str, folder: Location, project: Path, *, own_shell: boo
     )
 
 
-def with_values(assessment: Assessment, command: str, values: Mapping[str, str]) -> tuple[Assessment, frozenset[str]]:
-    """The question about the line as it runs: with the values of its variables where they stand; and their names."""
+def with_values(
+    assessment: Assessment, command: str, values: Mapping[str, str], folder: Location, project: Path
+) -> tuple[Assessment, frozenset[str]]:
+    """The question about the line as it runs: with the values of its variables where they stand, and what they reach;
+    and their names. `folder` and `project`: as in `assess_line`.
+    """
     from gshtui.guard.policy.shell_line import expanded
 
     shown, names = expanded(command, values)
     if shown == command:
         return assessment, frozenset()
-    where = assessment.detail.partition("\n")[0]
-    detail = f"{where}\n{visible(shown, counted=False)}"
-    return replace(assessment, subject=one_line(literal(shown), limit=300), detail=detail), names
+    told = assess_line(shown, folder, project)
+    warnings = tuple(dict.fromkeys((*assessment.warnings, *told.warnings)))
+    return replace(assessment, subject=told.subject, detail=told.detail, warnings=warnings), names
 
 
 def leads_to(command: str, folder: Path, project: Path) -> tuple[str, ...]:

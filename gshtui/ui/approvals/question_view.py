@@ -172,7 +172,7 @@ class QuestionView(ScrollView, can_focus=False):
         if (width, named, tail, most) != self._fitted and width > 0:
             self._fitted = width, named, tail, most
             inner = width - 1  # a column for the scroll bar
-            head = [line for line in self._parts.once if not (named and line.kind == "subject")]
+            head = [line for line in self._parts.without_repeats if not (named and line.kind == "subject")]
             self._head = wrapped_question(head, inner)
             self._tail = wrapped_question(self._parts.tail, inner) if tail else []
             if self._change is not None:
