@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,13 +13,14 @@ from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.settings import paths
 from gshtui.shell.hub_registry import is_live
 from tests.kit.tmux import end_server, short_folder
-from tests.kit.warm_program import WarmProcess, start_gsh
+from tests.kit.warm_program import SDKS, WarmProcess, shared, start_gsh
 
 
 @contextmanager
-def resident_hub(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
-    """A hub that takes the turns of faces."""
-    with short_folder() as folder, start_gsh("hub", "run", "--idle", "0", env={"TMUX_TMPDIR": str(folder)}) as process:
+def resident_hub(monkeypatch: pytest.MonkeyPatch, loaded: Sequence[str] = SDKS) -> Generator[None]:
+    """A hub that takes the turns of faces. `loaded`: what it need not load."""
+    words, warm = ("hub", "run", "--idle", "0"), shared(*loaded)
+    with short_folder() as folder, start_gsh(*words, env={"TMUX_TMPDIR": str(folder)}, warm=warm) as process:
         monkeypatch.setenv("TMUX_TMPDIR", str(folder))
         for _ in watch(paths.runtime_dir(), yield_on_timeout=True, debounce=10, step=5, rust_timeout=100):
             assert process.poll() is None, process.communicate()
@@ -40,11 +41,11 @@ def resident(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture(params=["alone", "resident"])
 def beside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Alone, and with a resident hub."""
+    """Alone, and with a resident hub, which need not load what the module names as `LOADED`."""
     if request.param == "alone":
         yield "alone"
         return
-    with resident_hub(monkeypatch):
+    with resident_hub(monkeypatch, getattr(request.module, "LOADED", SDKS)):
         yield "resident"
 
 

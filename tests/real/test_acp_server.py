@@ -46,6 +46,7 @@ PNG = base64.b64encode(
     )
 ).decode()
 FLOOD = 3_000
+LOADED = warm_program.ACP
 pytestmark = [pytest.mark.timeout(180), pytest.mark.usefixtures("beside")]
 
 
@@ -104,7 +105,7 @@ async def served(
     folder: Path, script: Any, *arguments: str, answer: str = "once", argv: Sequence[str] = ()
 ) -> AsyncGenerator[Served]:
     """The agent as a program, with these answers of its model. `argv`: in place of a fork of one that is loaded."""
-    argv = argv or warm_program.shared(*warm_program.ACP).argv()
+    argv = argv or warm_program.shared(*LOADED).argv()
     async with loopback("anthropic", script, strict=False) as provider:
         env = environment() | variables("anthropic", provider.url)
         process = await asyncio.create_subprocess_exec(
