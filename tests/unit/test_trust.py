@@ -107,6 +107,7 @@ def test_every_key_without_a_mark_is_refused(home: Home, project: Path) -> None:
         *("agent.max_steps", "agent.auto_approve", "agent.mode"),
         *("sandbox.enabled", "sandbox.allow_network", "sandbox.writable_paths", "python.enabled"),
         *("sandbox.max_processes", "sandbox.max_memory_mb", "sandbox.max_file_mb", "sandbox.hosts"),
+        *("features.acp", "features.replay", "features.ssh", "features.web", "features.workflows"),
         "sandbox.visible",
         *("sandbox.environment", "context.redact_secrets"),
         *("python.timeout", "python.blocks"),
