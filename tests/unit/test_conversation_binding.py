@@ -22,13 +22,13 @@ HOLD = "import sys; kept = [open(name) for name in sys.argv[1:]]; print('held', 
 
 
 @contextmanager
-def holding(*files: Path) -> Iterator[int]:
-    """A shell whose child holds these files open; the shell's pid."""
+def holding(*files: Path, words: Sequence[str] = ()) -> Iterator[int]:
+    """A shell with these words on its command line, whose child holds these files open; the shell's pid."""
     for file in files:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
     child = [sys.executable, "-c", HOLD, *map(str, files)]
-    argv = ["sh", "-c", '"$@"; exit', "sh", *child]
+    argv = ["sh", "-c", f'shift {len(words)}; "$@"; exit', "sh", *words, *child]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None and process.stdout is not None
         try:
@@ -130,6 +130,31 @@ def test_opencode_is_known_by_the_title_that_it_shows(tmp_path: Path) -> None:
         add("ses_three", "A parser for dates, times and time zones with tests")
         assert bound(tmp_path, "opencode", pid, title=shown) == "", "two have the same title"
         assert bound(tmp_path, "opencode", pid, title=shown, taken=["ses_three"]) == "ses_two"
+
+
+def test_cline_is_known_by_the_title_that_it_shows(tmp_path: Path) -> None:
+    def add(id: str, title: str, *, age: float = -1.0, **more: object) -> None:
+        at = datetime.fromtimestamp(time.time() - age, UTC).isoformat()
+        facts = {"started_at": at, "cwd": CWD, "interactive": True, "metadata": {"title": title}, **more}
+        file = tmp_path / ".cline" / "data" / "sessions" / id / f"{id}.json"
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps(facts))
+
+    with holding() as pid:
+        add("before", "Count the files", age=600)
+        add("elsewhere", "Count the files", cwd="/tmp")
+        add("helpers", "Count the files", parent_session_id="one")
+        add("script", "Count the files", interactive=False)
+        assert bound(tmp_path, "cline", pid, title="> Count the files") == ""
+        add("one", "Count the files")
+        assert bound(tmp_path, "cline", pid, title="> Count the files", alone=False) == "one"
+        assert bound(tmp_path, "cline", pid, title="> Count the...") == "one"
+        assert bound(tmp_path, "cline", pid, title="Cline") == "", "nobody has said anything since /clear"
+        add("two", "Count the files")
+        assert bound(tmp_path, "cline", pid, title="> Count the files") == "", "two have the same title"
+        assert bound(tmp_path, "cline", pid, title="> Count the files", taken=["two"]) == "one"
+    with holding(words=["--id", "before"]) as pid:
+        assert bound(tmp_path, "cline", pid, title="> Count the files", taken=["one", "two"]) == "before"
 
 
 def test_opencodes_of_the_same_title_are_told_apart_by_its_log(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ LOADED = profiles.load(Path("/nonexistent"))
 
 def test_a_program_resumes_only_where_it_is_known_which_conversation_it_is_in() -> None:
     listed = {name for name, profile in LOADED.profiles.items() if resumes(profile)}
-    assert listed == {"claude", "codex", "copilot", "gemini", "goose", "opencode", "pi", "qwen", "vibe"}
+    assert listed == {"claude", "cline", "codex", "copilot", "gemini", "goose", "opencode", "pi", "qwen", "vibe"}
     for name in {name for name, profile in LOADED.profiles.items() if profile.conversation.resume} - listed:
         assert not LOADED.profiles[name].conversation.mint, name
 

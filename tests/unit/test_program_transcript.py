@@ -26,6 +26,7 @@ from gshtui.context.views import ContextError
 from gshtui.programs.transcripts import (
     aider_transcript,
     claude_transcript,
+    cline_transcript,
     codex_transcript,
     gemini_transcript,
     opencode_transcript,
@@ -42,6 +43,7 @@ from tests.kit.storms import examples
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "transcripts"
 CWD = "/home/ada/shop"
 CLAUDE_ID = "5f3c7f0e-7e0b-4a53-9d1a-3f3a3b9d2f10"
+CLINE_ID = "1795994393176_mxbbm"
 CODEX_ID = "019aa4c5-0000-7000-8000-00000000c0de"
 GEMINI_ID = "3bacc8a0-24d6-4415-9b2e-a2635c02e54c"
 QWEN_ID = "b83e6dd4-ae1c-4566-909b-af21069a855c"
@@ -449,6 +451,33 @@ def test_vibe_sends_what_its_last_generation_names(tmp_path: Path, id: str) -> N
     vibe_transcript.read(place)
     (folder / "CURRENT").write_text(json.dumps({"generation": "../../.."}))
     assert vibe_transcript.read(place).entries == []
+
+
+@pytest.mark.parametrize("id", [CLINE_ID, ""])
+def test_cline_says_when_a_turn_is_over_also_one_that_was_interrupted(tmp_path: Path, id: str) -> None:
+    folder = tmp_path / ".cline" / "data" / "sessions" / CLINE_ID
+    shutil.copytree(FIXTURES / "cline", folder)
+    wanted = TranscriptQuery("cline", id, CWD, 1_700_000_000.0)
+    place = cline_transcript.find(wanted, {}, tmp_path)
+    assert place is not None
+    assert place == folder / f"{CLINE_ID}.json"
+    os.utime(place, (1_795_994_470, 1_795_994_470))
+    found = cline_transcript.read(place)
+    assert [entry.kind for entry in found.entries] == [
+        *("text", "thinking", "text", "text", "text", "tool_call", "tool_result", "text", "text")
+    ]
+    turn = turn_of(found)
+    assert turn is not None
+    assert (turn.prompt, turn.answer, turn.over, turn.final) == ("do:long again", "", True, True)
+    assert (turn.at, turn.written) == (1_795_994_465.375, 1_795_994_470)
+    place.write_text(place.read_text().replace('"status": "idle"', '"status": "pending"'))
+    turn = turn_of(cline_transcript.read(place))
+    assert turn is not None and not turn.over, "it asks for permission"
+    assert conversation_state(wanted, {"HOME": str(tmp_path)}) == "said"
+    assert cline_transcript.find(TranscriptQuery("cline", "", "/tmp", 0.0), {}, tmp_path) is None
+    assert cline_transcript.find(TranscriptQuery("cline", "", CWD, 0.0), {"CLINE_DIR": "/nowhere"}, tmp_path) is None
+    place.with_name(f"{CLINE_ID}.messages.json").write_text("{torn")
+    assert cline_transcript.read(place).entries == []
 
 
 AIDER = (FIXTURES / "aider" / "chat.history.md").read_text()

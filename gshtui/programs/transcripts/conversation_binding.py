@@ -1,10 +1,10 @@
 """Which conversation a running program is in, exactly: by what its processes hold open, or by its own record of them.
 
 Claude and Qwen note the conversation of each of their processes; Codex, Copilot and Vibe hold a lock of the one that
-they write; OpenCode shows the title of the one that is open, and its log tells those of the same title apart; Gemini's
-log says when it was cleared; until then its own, an older Qwen's and aider's are the only ones of their folder since
-they started. Where nothing is exact nothing is said: never a guess, and never a conversation that belongs to another
-agent. Reads other programs' files, writes none. Called by the fleet.
+they write; Cline and OpenCode show the title of the one that is open, and OpenCode's log tells those of the same title
+apart; Gemini's log says when it was cleared; until then its own, an older Qwen's and aider's are the only ones of
+their folder since they started. Where nothing is exact nothing is said: never a guess, and never a conversation that
+belongs to another agent. Reads other programs' files, writes none. Called by the fleet.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import msgspec
 from gshtui.programs.transcripts import (
     aider_transcript,
     claude_transcript,
+    cline_transcript,
     codex_transcript,
     gemini_transcript,
     opencode_transcript,
@@ -124,6 +125,21 @@ def _recorded(root: Path, processes: list[psutil.Process]) -> str:
             if seconds(noted.get("startedAt")) >= process.create_time() - _EARLIER:
                 return string(noted.get("sessionId"))
     return ""
+
+
+def _of_cline(wanted: BindingQuery, processes: list[psutil.Process], environ: Mapping[str, str], home: Path) -> str:
+    """The only one begun since it was started, or named to it, whose title its terminal shows."""
+    since = min(process.create_time() for process in processes) - _EARLIER
+    named = {id for process in processes for name, id in itertools.pairwise(process.cmdline()) if name == "--id"}
+    shown = cline_transcript.title_shown(wanted.title)
+    found = [
+        each.id
+        for each in cline_transcript.sessions_since(wanted.cwd, 0.0 if named else since, environ, home)
+        if each.id not in wanted.taken
+        and (each.began >= since or each.id in named)
+        and opencode_transcript.is_shown_as(each.title, shown)
+    ]
+    return found[0] if len(found) == 1 else ""
 
 
 def _of_codex(wanted: BindingQuery, processes: list[psutil.Process], environ: Mapping[str, str], home: Path) -> str:
@@ -252,6 +268,7 @@ _Finder = Callable[[BindingQuery, "list[psutil.Process]", Mapping[str, str], Pat
 _FINDERS: Mapping[str, _Finder] = {
     "aider": _of_aider,
     "claude": _of_claude,
+    "cline": _of_cline,
     "codex": _of_codex,
     "copilot": _of_copilot,
     "gemini": _of_gemini,

@@ -152,6 +152,8 @@ class ProgramTranscript(msgspec.Struct):
     notes: list[str] = msgspec.field(default_factory=list[str])
     ended: bool | None = None
     """Whether it says that its last turn is over; `None`: it says neither."""
+    ended_at: float = 0.0
+    """When that was, in epoch seconds; 0: when the last of it was said."""
 
 
 class TranscriptBuilder:

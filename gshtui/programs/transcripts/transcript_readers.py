@@ -21,7 +21,7 @@ from gshtui.programs.transcripts.program_transcript import (
     TranscriptQuery,
 )
 
-_PROGRAMS = ("aider", "claude", "codex", "gemini", "opencode", "qwen", "vibe")
+_PROGRAMS = ("aider", "claude", "cline", "codex", "gemini", "opencode", "qwen", "vibe")
 
 
 class _Readers(Mapping[str, ModuleType]):
@@ -197,7 +197,7 @@ def turn_of(found: ProgramTranscript) -> TurnText | None:
         elif entry.kind in ("tool_call", "tool_result"):
             over = False
     first = found.entries[begun]
-    written = max(entry.at for entry in found.entries[begun:])
+    written = max(found.ended_at, *(entry.at for entry in found.entries[begun:]))
     over = over if found.ended is None else found.ended
     final = found.ended is True
     return TurnText(first.message, first.at, first.text, tuple(said), "\n\n".join(answer), over, written, final)
