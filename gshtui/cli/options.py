@@ -58,7 +58,7 @@ def _personas() -> Named:
 
 
 def _profiles() -> Named:
-    from gshtui.programs.profiles.profile import load
+    from gshtui.programs.profiles.profile_files import load
 
     return [(name, profile.title) for name, profile in load().profiles.items()]
 

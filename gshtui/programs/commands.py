@@ -32,7 +32,8 @@ from gshtui.programs.check.check_results import all_seen_here
 from gshtui.programs.check.profile_trials import Look, check_action, trial_action
 from gshtui.programs.check.profile_updates import update_action
 from gshtui.programs.hooks import hooks
-from gshtui.programs.profiles.profile import STATUS_RECORDS, LoadedProfiles, Profile, ProfileError, is_untested, load
+from gshtui.programs.profiles.profile import STATUS_RECORDS, Profile, is_untested
+from gshtui.programs.profiles.profile_files import LoadedProfiles, ProfileError, load
 from gshtui.settings.loader import Loaded
 from gshtui.text.verbatim import fenced
 

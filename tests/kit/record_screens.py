@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from gshtui.programs.hooks import hook_reports, hooks
-from gshtui.programs.profiles.profile import load
+from gshtui.programs.profiles.profile_files import load
 from gshtui.programs.screen.screen_reading import without_styles
 from gshtui.programs.session import launch
 from gshtui.tmux.server import TmuxServer

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gshtui.programs.hooks import hooks
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.settings import paths
 from tests.kit.home import Home
 from tests.kit.real_programs import FOUND, MISSING, SERVERS, Program, installed_servers

@@ -26,7 +26,7 @@ from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.programs.acp.acp_commands import command_for
 from gshtui.programs.hooks.hook_reports import spool_path
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.screen.screen_reading import read_screen, without_styles
 from gshtui.programs.status.status import TYPED
 from gshtui.programs.transcripts.reconstruction import Transcripts

@@ -12,7 +12,7 @@ import pytest
 from gshtui.bus.agent_data import AgentRow
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.session.live_sources import link_to
 from gshtui.settings.loader import load
 from gshtui.tmux.server import TmuxServer

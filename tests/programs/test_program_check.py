@@ -9,7 +9,7 @@ import pytest
 from gshtui.programs.check import check_run
 from gshtui.programs.check.check_results import STEPS, seen_here
 from gshtui.programs.check.check_run import check_program
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from tests.kit.home import Home, with_home
 from tests.kit.real_programs import FOLDER, Program
 

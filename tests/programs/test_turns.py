@@ -4,7 +4,7 @@ import contextlib
 
 import pytest
 
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.tmux.tmux_errors import TmuxError
 from tests.kit.prompt_driven_model import END, LIST
 from tests.programs.stage import Stage

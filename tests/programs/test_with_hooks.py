@@ -7,7 +7,7 @@ import pytest
 
 from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.programs.hooks import hooks
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from tests.kit.native_agents import EventLog
 from tests.programs.stage import Stage
 from tests.programs.test_own_choices import answer, asked

@@ -12,7 +12,7 @@ import pytest
 from gshtui.bus.agent_data import AgentRow, OpenQuestion, SpawnRequest
 from gshtui.programs.pane.pane_view import PaneView, SessionError
 from gshtui.programs.pane.pane_writer import PaneWriter
-from gshtui.programs.profiles.profile import read
+from gshtui.programs.profiles.profile_files import read
 from gshtui.settings import paths
 from gshtui.store.record.store import Store
 from gshtui.system.processes.process_tree import start_time

@@ -15,7 +15,7 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.hub.hub import Hub
 from gshtui.programs.check.check_results import CheckedStep, CheckResult, keep_result
-from gshtui.programs.profiles.profile import load as load_profiles
+from gshtui.programs.profiles.profile_files import load as load_profiles
 from gshtui.tmux.attach_client import words_for
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT

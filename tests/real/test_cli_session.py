@@ -15,7 +15,7 @@ import pytest
 from gshtui.bus.agent_data import AgentRow
 from gshtui.fleet.core.agent_programs import Programs
 from gshtui.programs.hooks.hook_reports import VARIABLE, HookFeed, open_spool
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.screen.foreground import input_taken
 from gshtui.programs.session.cli_session import CliSession, SessionError
 from gshtui.programs.session.status_watcher import CliStatus

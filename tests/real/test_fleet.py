@@ -29,7 +29,7 @@ from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle import killer
 from gshtui.guard.people import new_person, people_file, write_people
 from gshtui.programs.hooks import hooks
-from gshtui.programs.profiles.profile import load
+from gshtui.programs.profiles.profile_files import load
 from gshtui.store.record.store import Store
 from gshtui.system.ids import new_id
 from gshtui.system.processes import process_tree

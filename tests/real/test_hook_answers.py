@@ -15,7 +15,7 @@ from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
 from gshtui.programs import report_hook
 from gshtui.programs.hooks import hook_answers
 from gshtui.programs.hooks.hook_reports import open_spool
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from tests.kit.tmux import eventually
 
 CLAUDE = profiles.load(Path("/nonexistent")).get("claude")

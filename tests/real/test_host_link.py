@@ -20,7 +20,7 @@ from gshtui.hosts.host_errors import HostError
 from gshtui.hosts.host_link import HostLinks
 from gshtui.programs.pane.pane_view import PaneView, SessionError
 from gshtui.programs.pane.pane_writer import PaneWriter
-from gshtui.programs.profiles.profile import load as load_profiles
+from gshtui.programs.profiles.profile_files import load as load_profiles
 from gshtui.settings import paths
 from gshtui.settings.changed_settings import changed_settings
 from gshtui.settings.loader import load

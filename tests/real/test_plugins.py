@@ -16,7 +16,7 @@ from gshtui.commands.registry import Registry
 from gshtui.commands.schema import tool_schema
 from gshtui.hub.plugin_offers import commands_of, made_by
 from gshtui.hub.provision import Provision
-from gshtui.programs.profiles import profile
+from gshtui.programs.profiles import profile_files
 from gshtui.settings import plugins
 from gshtui.settings.contract import PLUGIN_KINDS
 from gshtui.settings.plugins import LoadedContribution, Plugin, PluginError, PluginPart
@@ -97,7 +97,7 @@ def test_personas_and_profiles_of_a_plugin(installed: Path, tmp_path: Path) -> N
     plugins.approve("gsh-example")
     found = load_personas(tmp_path)
     assert found.get("proofread").source == "plugin gsh-example" and found.problems == []
-    profiles = profile.load()
+    profiles = profile_files.load()
     assert profiles.for_argv(["gnuplot", "-p"]).name == "gnuplot" and profiles.problems == ()
 
 

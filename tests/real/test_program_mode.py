@@ -9,7 +9,7 @@ from gshtui.fleet.core.agent_programs import Programs
 from gshtui.fleet.core.fleet_context import is_over
 from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle.program_mode import change_mode, next_of
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home
 from tests.kit.tmux import screen_text, tmux, wait_for_text

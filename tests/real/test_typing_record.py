@@ -14,7 +14,7 @@ from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.letter import Letter
 from gshtui.programs.pane.pane_view import SessionError
 from gshtui.programs.pane.typing_record import TypedText, TypingRecord, text_key
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.session.cli_session import CliSession
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home

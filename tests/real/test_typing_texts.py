@@ -10,7 +10,7 @@ from gshtui.commands.declaration import CommandError
 from gshtui.fleet.core.agent_programs import Programs
 from gshtui.programs.pane.pane_view import PaneView
 from gshtui.programs.pane.pane_writer import PaneWriter
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.profiles.profile import TextRules
 from gshtui.programs.session.cli_session import CliSession, SessionError
 from gshtui.tmux.server import TmuxServer

@@ -13,7 +13,7 @@ from gshtui.bus.events.fleet_events import AgentChanged, MessagesHeldUp, PromptU
 from gshtui.fleet.mail import delivery, unsent_prompts
 from gshtui.guard.approval import open_approvals
 from gshtui.guard.approval.open_approvals import OpenApprovals
-from gshtui.programs.profiles.profile import load
+from gshtui.programs.profiles.profile_files import load
 from gshtui.programs.screen.foreground import input_taken
 from gshtui.settings import paths
 from gshtui.tmux.server import TmuxServer

@@ -19,7 +19,7 @@ from gshtui.commands.declaration import CommandError
 from gshtui.commands.registry import Registry
 from gshtui.fleet.native.commands import personas_command
 from gshtui.programs import commands as program_commands
-from gshtui.programs.profiles.profile import load as load_profiles
+from gshtui.programs.profiles.profile_files import load as load_profiles
 from gshtui.providers.model_command import ListedModel, ModelList
 from gshtui.settings import paths
 from gshtui.settings.keys import flat

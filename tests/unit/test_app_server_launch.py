@@ -11,7 +11,7 @@ import pytest
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.programs.codex.app_server_launch import server_socket, socket_of, with_server
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.session import launch
 from gshtui.programs.session.live_sources import link_to
 from gshtui.settings import paths

@@ -21,7 +21,7 @@ from gshtui.programs.codex.codex_questions import request_of
 from gshtui.programs.codex.codex_threads import CodexThreads
 from gshtui.programs.codex.thread_modes import is_wider, mode_of, permissions_in, permissions_told
 from gshtui.programs.pane.pane_view import SessionError
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.status.evidence import Rank
 from gshtui.settings import paths
 from gshtui.tmux.server import TmuxServer

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.transcripts import gemini_transcript
 from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery

@@ -18,7 +18,8 @@ from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle import follower
 from gshtui.fleet.lifecycle.answerer import Answerer
 from gshtui.programs.pane.pane_view import SessionError
-from gshtui.programs.profiles.profile import Profile, load
+from gshtui.programs.profiles.profile import Profile
+from gshtui.programs.profiles.profile_files import load
 from gshtui.programs.status.status import KnownStatus
 from gshtui.programs.transcripts.transcript_readers import TurnText
 from gshtui.system.tasks import cancel_and_wait

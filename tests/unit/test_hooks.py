@@ -17,7 +17,7 @@ from gshtui.commands.registry import Registry
 from gshtui.programs import commands as cli_commands
 from gshtui.programs import report_hook
 from gshtui.programs.hooks import hook_reports, hooks
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.status.status import HookEvent
 from gshtui.settings.loader import load
 from tests.kit.home import Home

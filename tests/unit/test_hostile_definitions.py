@@ -11,7 +11,7 @@ from gshtui.agents.skills.skill_store import read_skills
 from gshtui.features.workflows.workflow_parser import WorkflowError, read_workflows
 from gshtui.guard.rules.rule_book import read_rules
 from gshtui.mcp_client.import_sources import found_servers
-from gshtui.programs.profiles import profile
+from gshtui.programs.profiles import profile_files
 from gshtui.providers.catalog import Catalog
 from gshtui.settings import loader, paths
 from gshtui.settings.toml_file import MAX_BYTES
@@ -59,7 +59,7 @@ def models(config: Path, data: bytes) -> None:
 
 def profiles(config: Path, data: bytes) -> None:
     placed(config / "profiles" / "bad.toml", data)
-    found = profile.load()
+    found = profile_files.load()
     assert "claude" in found.profiles
     assert "bad" in found.profiles or any("bad.toml" in problem for problem in found.problems)
 
@@ -117,6 +117,6 @@ def test_a_pipe_in_the_place_of_a_file_blocks_nobody() -> None:
     (config / "agents").mkdir()
     for name in ("config.toml", "models.toml", "profiles/bad.toml", "agents/bad.toml", "rules.toml"):
         os.mkfifo(config / name)
-    assert any("bad.toml" in problem for problem in profile.load().problems)
+    assert any("bad.toml" in problem for problem in profile_files.load().problems)
     assert load_personas(config).problems and Catalog.load(config / "models.toml").problems
     assert loader.load(config).problems and read_rules(config / "rules.toml").mistakes

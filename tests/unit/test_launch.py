@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from gshtui.programs.hooks import hook_reports, hooks
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
+from gshtui.programs.profiles.profile import HookRules, Profile
 from gshtui.programs.session import launch
 
 LOADED = profiles.load(Path("/nonexistent"))
@@ -137,7 +138,7 @@ async def test_words_of_the_programs_own_are_nobodys(tmp_path: Path) -> None:
 
 async def test_what_cannot_be_looked_up_is_gone_on_with(tmp_path: Path) -> None:
     """A profile of the person's own may mint ids for a program whose transcripts are not known here."""
-    own = msgspec.structs.replace(CLAUDE, name="mine", hooks=profiles.HookRules())
+    own = msgspec.structs.replace(CLAUDE, name="mine", hooks=HookRules())
     environ = {"HOME": str(tmp_path)}
     made = await launch.next_launch(own, ["mine"], ID, agent="0001", data=tmp_path, environ=environ, folder=tmp_path)
     assert made.argv == ("mine", "--resume", ID)
@@ -167,7 +168,7 @@ async def test_what_must_not_be_inherited_is_left_out(tmp_path: Path) -> None:
     assert made.environment({"CLAUDECODE": "1", "PATH": "/bin"}) == {"PATH": "/bin"}
 
 
-def install(profile: profiles.Profile, folder: Path) -> None:
+def install(profile: Profile, folder: Path) -> None:
     hooks.apply_plan(hooks.plan(profile, folder=folder))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.screen.screen_reading import read_screen
 
 LOADED = profiles.load(Path("/nonexistent"))

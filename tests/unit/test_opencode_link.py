@@ -24,7 +24,7 @@ from gshtui.programs.opencode.server_launch import CONFIGURATION, PASSWORD, has_
 from gshtui.programs.opencode.server_questions import permission_request, question_request
 from gshtui.programs.opencode.server_state import ServerState
 from gshtui.programs.pane.pane_view import SessionError
-from gshtui.programs.profiles.profile import load
+from gshtui.programs.profiles.profile_files import load
 from gshtui.programs.session.live_sources import link_to
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer

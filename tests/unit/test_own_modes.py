@@ -12,7 +12,7 @@ import pytest
 from gshtui.bus.agent_data import AgentRow, GuardMode, ProgramMode
 from gshtui.guard.modes import MODES
 from gshtui.programs.opencode import opencode_settings
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.profiles.settings_files import content_of, json_of
 from gshtui.programs.session.own_modes import own_mode, passed_mode
 from tests.kit.storms import seeds

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from gshtui.programs.commands import resumes
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
+from gshtui.programs.profiles.profile import is_untested
 from gshtui.programs.screen.screen_reading import read_screen
 from gshtui.text.linear_regex import compile_linear
 
@@ -24,7 +25,7 @@ def test_what_ships_is_in_order() -> None:
     recorded = {folder.name for folder in (Path(__file__).parents[1] / "fixtures" / "screens").iterdir()}
     assert recorded < set(LOADED.profiles) and LOADED.profiles["droid"].login
     for name, profile in LOADED.profiles.items():  # one whose versions were seen has the screens that were seen
-        assert not profile.ai or profile.login or profiles.is_untested(profile) == (name not in recorded), name
+        assert not profile.ai or profile.login or is_untested(profile) == (name not in recorded), name
     for name, profile in LOADED.profiles.items():
         if "extends" not in profiles.read_tables(LOADED.origins[name]):
             assert profiles.read(LOADED.origins[name]) == profile

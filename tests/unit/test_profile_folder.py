@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from gshtui.programs.profiles.profile import LoadedProfiles
+from gshtui.programs.profiles.profile_files import LoadedProfiles
 from gshtui.programs.profiles.profile_folder import ProfileFolder
 
 OVERLAY = 'extends = "claude"\n[timing]\nstart = {}\n'

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.profiles.profile_overlay import key_path
 
 SHIPPED = profiles.load(Path("/nonexistent"))

@@ -16,8 +16,9 @@ from gshtui.commands.declaration import Caller, CommandError, Invocation
 from gshtui.programs.check import check_run, profile_updates
 from gshtui.programs.check.check_results import STEPS, CheckedStep, CheckResult, Verdict, seen_here
 from gshtui.programs.check.profile_updates import UpdatedRules, UpdateProfiles, is_worse, update_action
-from gshtui.programs.profiles import profile as profiles
 from gshtui.programs.profiles import profile_bundle
+from gshtui.programs.profiles import profile_files as profiles
+from gshtui.programs.profiles.profile import Profile
 from gshtui.programs.profiles.profile_bundle import Bundle
 from tests.kit.home import Home
 
@@ -263,7 +264,7 @@ async def test_rules_that_turn_out_worse_or_that_nobody_waits_for_do_not_count(
     told = list[str]()
 
     async def check(
-        profile: profiles.Profile, environ: Mapping[str, str], rules: Path | None = None
+        profile: Profile, environ: Mapping[str, str], rules: Path | None = None
     ) -> AsyncGenerator[CheckedStep]:
         new = profile.knows("3.1.0")
         for step in STEPS:

@@ -26,7 +26,7 @@ from gshtui.programs.check.check_setup import CheckSetup, read_setup
 from gshtui.programs.check.model_answers import ToolUse, Utterance
 from gshtui.programs.check.model_server import ModelRequest
 from gshtui.programs.check.prompt_driven_model import follow_prompts
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.settings.toml_file import load_toml
 from tests.kit.command import start_gsh
 from tests.kit.home import Home, with_home

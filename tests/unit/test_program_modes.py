@@ -12,7 +12,7 @@ from gshtui.fleet.core.ports import FleetError, LaunchTerms
 from gshtui.fleet.lifecycle.agent_command_lines import CommandLines
 from gshtui.guard.modes import MODES
 from gshtui.programs.acp.acp_commands import KNOWN
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.profiles import program_modes
 from gshtui.programs.screen.screen_reading import read_screen
 from tests.kit.record import ROOT

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.programs.profiles.profile import Profile, load
+from gshtui.programs.profiles.profile import Profile
+from gshtui.programs.profiles.profile_files import load
 from gshtui.programs.profiles.program_versions import ProgramVersions
 from gshtui.text.version_order import is_within, newest, oldest, order, version_in
 from tests.kit.home import Home

@@ -10,7 +10,8 @@ import pytest
 from msgspec import structs
 
 from gshtui.bus.agent_data import OpenQuestion
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
+from gshtui.programs.profiles.profile import Profile, QuestionRules, StatusRule
 from gshtui.programs.screen.question_reading import ReadQuestion
 from gshtui.programs.screen.screen_reading import read_screen, without_styles
 from tests.kit.recorded_screens import SCREENS, Shot, for_each, shots
@@ -308,8 +309,8 @@ TERN = ["» ask", "", "  Delete notes.txt?", "", "    Delete it", "  ▶ Keep it
 )
 def test_marked_choices_without_numbers_are_read_by_what_they_mean(rules: dict[str, Any], keys: list[str]) -> None:
     """Also where the pattern of a choice takes a word for its number, nothing fails."""
-    rule = profiles.StatusRule(status="waiting", all=(r"^  (.*\?)$",), doing="{1}")
-    tern = profiles.Profile(name="tern", title="Tern", question=profiles.QuestionRules(**rules), rules=(rule,))
+    rule = StatusRule(status="waiting", all=(r"^  (.*\?)$",), doing="{1}")
+    tern = Profile(name="tern", title="Tern", question=QuestionRules(**rules), rules=(rule,))
     found = read_screen(tern, TERN, "", (0, 7)).read
     assert found is not None and found.question.subject == "Delete notes.txt?"
     assert [one.key for one in found.question.choices] == keys
@@ -317,9 +318,9 @@ def test_marked_choices_without_numbers_are_read_by_what_they_mean(rules: dict[s
 
 @pytest.mark.parametrize(("above", "keys"), [("Delete notes.txt?", ["1", "4"]), ("It is one of these:", [])])
 def test_right_above_choices_without_numbers_stands_the_question_alone(above: str, keys: list[str]) -> None:
-    rule = profiles.StatusRule(status="waiting", all=(r"^.{4}(.*[?:])$",), doing="{1}")
-    asks = profiles.QuestionRules(means={"once": ("^Delete it$",), "deny": ("^Keep it$",)}, frame="│", footer="^└ ↑↓")
-    tern = profiles.Profile(name="tern", title="Tern", question=asks, rules=(rule,))
+    rule = StatusRule(status="waiting", all=(r"^.{4}(.*[?:])$",), doing="{1}")
+    asks = QuestionRules(means={"once": ("^Delete it$",), "deny": ("^Keep it$",)}, frame="│", footer="^└ ↑↓")
+    tern = Profile(name="tern", title="Tern", question=asks, rules=(rule,))
     rows = ["» ask", "", "┌──────────", f"│   {above}", "│     Delete it", "│   → Keep it", "└ ↑↓ move · enter select"]
     found = read_screen(tern, rows, "", (0, 6)).read
     assert found is not None and [one.key for one in found.question.choices] == keys
@@ -329,9 +330,9 @@ def test_right_above_choices_without_numbers_stands_the_question_alone(above: st
 def test_a_choice_is_pressed_where_its_whole_row_is_shown_however_it_is_numbered(form: str) -> None:
     before, between = (re.escape(part) for part in form.partition("{}")[::2])
     between = between.replace(r"\{\}", "")
-    rules = profiles.QuestionRules(choice=rf"^(?:\* |  ){before}(\d){between}(\S.*)$", mark=r"^\* ", footer="^move")
-    rule = profiles.StatusRule(status="waiting", all=(r"^(.*\?)$",), doing="{1}")
-    heron = profiles.Profile(name="heron", title="Heron", question=rules, rules=(rule,))
+    rules = QuestionRules(choice=rf"^(?:\* |  ){before}(\d){between}(\S.*)$", mark=r"^\* ", footer="^move")
+    rule = StatusRule(status="waiting", all=(r"^(.*\?)$",), doing="{1}")
+    heron = Profile(name="heron", title="Heron", question=rules, rules=(rule,))
     rows = [
         f"{sign} {form.format(number, label)}" for sign, number, label in (("*", 1, "Yes, go"), (" ", 2, "No, stay"))
     ]

@@ -33,7 +33,7 @@ from gshtui.headless import exits
 from gshtui.hosts import host_package
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.providers import candidates
 from gshtui.settings import loader, paths, plugins
 from gshtui.settings.keys import TABLES, split

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.session.status_watcher import CliStatus
 from gshtui.programs.status.evidence import Evidence, Rank
 from gshtui.programs.status.status import HookEvent

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gshtui.programs.hooks.hook_reports import parse_report
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.profiles.profile import InputRules, Profile, StatusRule
 from gshtui.programs.screen.screen_reading import (
     conversation,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.session import listed_session, session_record
 from gshtui.programs.session.live_sources import live_sources
 from gshtui.programs.session.session_record import SessionRecord

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.profiles.profile import GENERIC, Profile
 from gshtui.programs.screen.foreground import Foreground
 from gshtui.programs.screen.screen_reading import ScreenReading, read_screen, search

@@ -10,7 +10,8 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
+from gshtui.programs.profiles.profile import TitleRules
 from gshtui.programs.screen.foreground import Foreground
 from gshtui.programs.screen.screen_reading import without_styles
 from gshtui.programs.session.status_watcher import CliStatus
@@ -439,7 +440,7 @@ async def test_what_changes_below_the_input_is_no_answer_that_grows(changes: str
     row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
     server, clock, seen = SilentServer(), [time.time()], list[KnownStatus]()
     qwen = profiles.load(Path("/nonexistent")).get("qwen")
-    qwen = structs.replace(qwen, titles=profiles.TitleRules())  # whose title tells no turn from a rest
+    qwen = structs.replace(qwen, titles=TitleRules())  # whose title tells no turn from a rest
     rests = Told(Evidence(Rank.RECORD, "record", "idle", clock[0] - 5))
     sources = (rests,) if changes == "below" else ()
     status = CliStatus(server, row, qwen, seen.append, clock=lambda: clock[0], sources=sources)

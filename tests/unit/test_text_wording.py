@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.screen.text_wording import worded
 
 LOADED = profiles.load(Path("/nonexistent"))

@@ -14,7 +14,7 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.programs.profiles import profile as profiles
+from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.session.status_watcher import CliStatus
 from gshtui.tmux.panes import PaneInfo, unknown
 from tests.kit.recorded_screens import SCREENS, shots

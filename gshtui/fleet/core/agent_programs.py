@@ -22,7 +22,8 @@ from gshtui.fleet.core import agent_tables
 from gshtui.fleet.core.ports import AgentStart, FleetError, Kind
 from gshtui.guard.secrets.child_environment import named_variables
 from gshtui.programs.check.check_results import seen_here
-from gshtui.programs.profiles.profile import GENERIC, LoadedProfiles, Profile, ProfileError
+from gshtui.programs.profiles.profile import GENERIC, Profile
+from gshtui.programs.profiles.profile_files import LoadedProfiles, ProfileError
 from gshtui.programs.profiles.profile_folder import OnProfiles, ProfileFolder
 from gshtui.programs.profiles.program_versions import kept_versions
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery

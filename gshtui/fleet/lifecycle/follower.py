@@ -25,7 +25,8 @@ from gshtui.fleet.core.agent_programs import Programs
 from gshtui.fleet.core.fleet_context import FleetContext
 from gshtui.fleet.lifecycle.program_usage import ProgramUsage
 from gshtui.programs.hooks.hook_reports import HookFeed
-from gshtui.programs.profiles.profile import GENERIC, LoadedProfiles, Profile
+from gshtui.programs.profiles.profile import GENERIC, Profile
+from gshtui.programs.profiles.profile_files import LoadedProfiles
 from gshtui.programs.session.cli_session import CliSession, SessionError
 from gshtui.programs.session.status_watcher import CliStatus, unheard
 from gshtui.programs.status.evidence import QUIET, WORKING

@@ -167,7 +167,7 @@ AGENTS = "Agents"
 
 async def examine_agents() -> list[Finding]:
     """Which of the known AI programs are installed, in which versions, and what is known of those."""
-    from gshtui.programs.profiles.profile import load
+    from gshtui.programs.profiles.profile_files import load
     from gshtui.programs.profiles.program_versions import kept_versions
 
     loaded, versions = await asyncio.to_thread(load), kept_versions()

@@ -37,7 +37,8 @@ from gshtui.programs.check.model_server import ModelServer
 from gshtui.programs.check.model_wire import ModelWire
 from gshtui.programs.check.prompt_driven_model import END, MADE, SAYS, follow_prompts, strings
 from gshtui.programs.check.responses_wire import ResponsesWire
-from gshtui.programs.profiles.profile import Profile, load
+from gshtui.programs.profiles.profile import Profile
+from gshtui.programs.profiles.profile_files import load
 from gshtui.programs.screen.screen_reading import ScreenReading, read_screen, without_styles
 from gshtui.programs.status.evidence import QUIET
 from gshtui.programs.status.status import TYPED

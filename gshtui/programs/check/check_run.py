@@ -21,7 +21,8 @@ import psutil
 
 from gshtui.programs.check.check_results import STEPS, CheckedStep, CheckResult, keep_result
 from gshtui.programs.check.check_setup import read_setup
-from gshtui.programs.profiles.profile import Profile, own_folder
+from gshtui.programs.profiles.profile import Profile
+from gshtui.programs.profiles.profile_files import own_folder
 from gshtui.programs.profiles.program_versions import ProgramVersions
 from gshtui.settings import paths
 from gshtui.system.processes import processes

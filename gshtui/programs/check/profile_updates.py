@@ -38,17 +38,7 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.programs.check.check_results import CheckedStep, CheckResult, keep_result, seen_here
-from gshtui.programs.profiles.profile import (
-    LoadedProfiles,
-    Profile,
-    ProfileError,
-    each_of,
-    load,
-    made,
-    marks,
-    own_folder,
-    read_tables,
-)
+from gshtui.programs.profiles.profile import Profile
 from gshtui.programs.profiles.profile_bundle import (
     LARGEST,
     PROJECT_KEYS,
@@ -61,6 +51,16 @@ from gshtui.programs.profiles.profile_bundle import (
     use,
     used,
     verify,
+)
+from gshtui.programs.profiles.profile_files import (
+    LoadedProfiles,
+    ProfileError,
+    each_of,
+    load,
+    made,
+    marks,
+    own_folder,
+    read_tables,
 )
 from gshtui.programs.profiles.profile_overlay import REMOVE, RULES, OverlayError, key_path
 from gshtui.programs.profiles.program_versions import kept_versions

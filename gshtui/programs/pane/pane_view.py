@@ -14,7 +14,8 @@ from typing import Literal
 import msgspec
 
 from gshtui.bus.agent_data import OpenQuestion
-from gshtui.programs.profiles.profile import GENERIC, Profile, script_of
+from gshtui.programs.profiles.profile import GENERIC, Profile
+from gshtui.programs.profiles.profile_files import script_of
 from gshtui.programs.screen.foreground import Foreground, front, typed_at_prompt
 from gshtui.programs.screen.screen_reading import (
     ScreenReading,

@@ -13,8 +13,8 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from gshtui.programs.profiles.profile import LoadedProfiles, load, own_folder
 from gshtui.programs.profiles.profile_bundle import USED
+from gshtui.programs.profiles.profile_files import LoadedProfiles, load, own_folder
 from gshtui.system.calm_look import until_calm_look
 from gshtui.system.files.folder_watch import FolderWatch
 from gshtui.system.processes.time_limit import time_limit
