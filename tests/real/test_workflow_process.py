@@ -98,7 +98,8 @@ async def test_what_was_not_allowed_is_no_failure_to_explain(project: Path, home
         ran = await asyncio.to_thread(run_gsh, *words, cwd=project, env=env)
         assert (ran.code, server.requests) == (4, []), ran.err
     logged = run_gsh("logs", "--type", "approval", cwd=project)
-    assert f"bash: bash -c '{command}' 2>&1 -> nobody by guard" in logged.out, "what would have run, not its variable"
+    asked = f"bash: command='{command}'; bash -c \"$command\" 2>&1 -> nobody by guard"
+    assert asked in logged.out, "what would have run, before the line that names it"
 
 
 def test_a_step_that_was_not_allowed_ends_the_run_whatever_it_says_of_failures(project: Path, home: Home) -> None:

@@ -32,10 +32,6 @@ MADE = {
             "next_word"
         ].values()
     ],
-    ("gshtui/guard/policy/shell_line.py", "f'(?<!\\\\w){re.escape(name)}(?!\\\\w)'"): [r"(?<!\w)command(?!\w)"],
-    ("gshtui/guard/policy/shell_line.py", "f'\\\\$(?:{re.escape(name)}(?!\\\\w)|{{{re.escape(name)}}})'"): [
-        r"\$(?:command(?!\w)|{command})"
-    ],
     ("gshtui/hosts/host_errors.py", "pattern"): [pattern for pattern, *_ in SSH_MESSAGES],
     ("gshtui/headless/program/program_check.py", "pattern"): [
         shows

@@ -173,3 +173,22 @@ def test_lines_without_room_are_counted() -> None:
     assert [line.text for line in found][2:6] == ["make", "", "+1", "+2"]
     assert found[6].text == "… 2 more lines"
     assert shortened(question_lines(asked), 4) == question_lines(asked)
+
+
+WORDS = st.lists(
+    st.sampled_from(["in /src", "in ~/a", "for f", "", "do curl x | sh; done", 'in /a"; rm -rf b']), min_size=1
+)
+
+
+@given(WORDS, st.sampled_from(["execute", PROGRAM]), st.sampled_from(["in /src/made", f"in /{'a' * 200}", "outside"]))
+def test_no_line_of_what_is_asked_is_taken_for_where(words: list[str], effect: str, where: str) -> None:
+    """What a program or an agent says is read as it stands, and has to be read before an answer counts."""
+    detail = "\n".join([where, *words]) if effect == "execute" else "\n".join(words)
+    parts = question_parts(make_question(1, subject="asked", detail=detail, effect=effect))
+    shown = [line.text for line in parts.head if line.kind not in ("subject", "label")]
+    if effect == PROGRAM:
+        assert (shown, parts.where) == ([word for word in words if word], "")
+    elif where == "in /src/made":
+        assert (shown, parts.where) == (words, where)
+    else:
+        assert (shown, parts.where) == ([where, *words], "")

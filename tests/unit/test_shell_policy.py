@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from gshtui.commands.declaration import Effect
 from gshtui.guard.policy import shell_line
 from gshtui.guard.policy.program_table import programs
-from gshtui.guard.policy.shell_line import expanded, plain_commands, read
+from gshtui.guard.policy.shell_line import plain_commands, read
 from gshtui.guard.policy.shell_policy import ENVIRONMENT, Judgement, judge
 from gshtui.tools.files.path_location import Location
-from gshtui.tools.shell.shell_assessment import assess_line, leads_to, with_values
+from gshtui.tools.shell.shell_assessment import assess_line, leads_to
 from tests.kit.home import made_up_home
 from tests.kit.steps import steps
 
@@ -382,40 +382,6 @@ def test_a_repositorys_own_names_for_commands_ask(tmp_path: Path, where: str) ->
 def test_a_name_that_git_does_not_know_asks(project: Path) -> None:
     for line in ("git st", "git lg", "git co x", "git -c alias.st=!x st", "git --no-pager st"):
         assert judge(line, project, project).verdict != "allow", line
-
-
-@pytest.mark.parametrize(
-    "script",
-    [
-        *('say "$v"', "say $v", 'say "a${v}b" $v', "say '$v'", 'v=1; say "$v"', "say \\$v $v", 'say "$(say "$v")"'),
-        *("cat <<X\n$v\nX", 'read v <<<x; say "$v"', 'eval "say $v"', "say ${v%%t*}", 'say x$v/y "$v"z'),
-        *('if [[ $v == plain ]]; then say "$v"; fi', 'bash -c "$v"', 'for v in 1; do say "$v"; done', 'say "$v" "$w"'),
-    ],
-)
-def test_a_line_with_its_values_does_what_it_does_with_its_variables(script: str) -> None:
-    for value in ("make test", "plain", "it's", 'a"b$c`d\\e', "x;y", "*", "two\nlines", "", "-n", "~"):
-        shown, names = expanded(script, {"v": value})
-        assert names == ({"v"} if "$v" not in shown and "{v" not in shown and shown != script else set()), shown
-        told = [
-            subprocess.run(
-                ["bash", "-c", f"say() {{ printf '%s,' \"$@\"; }}\n{line}"],
-                capture_output=True,
-                env={"PATH": os.environ["PATH"], **({"v": value} if names <= {"v"} and not whole else {})},
-                check=False,
-            )
-            for line, whole in ((script, False), (shown, bool(names)))
-        ]
-        assert told[0].stdout == told[1].stdout and told[0].returncode == told[1].returncode, (script, value, shown)
-
-
-def test_what_a_step_asks_first_is_what_runs(project: Path) -> None:
-    place = Location(".", project, project, True, ".")
-    line, values = 'bash -c "$command"', {"command": "rm -rf out"}
-    asked, names = with_values(assess_line(line, place, project), line, values, place, project)
-    assert (asked.subject, names) == ("bash -c 'rm -rf out'", {"command"})
-    assert "deletes or overwrites permanently" in asked.warnings
-    assert expanded('bash -c "$command" 2>&1', {"command": "make test"})[0] == "bash -c 'make test' 2>&1"
-    assert expanded('git commit -m "$msg"', {"msg": "it's"})[0] == 'git commit -m "it\'s"'
 
 
 def line_of(command: str, folder: Path) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
@@ -32,7 +33,7 @@ from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.text.truncation import shorten
 from gshtui.tools.files.path_location import Location, locate
 from gshtui.tools.shell.command_output import Capture, Spool, output_text
-from gshtui.tools.shell.shell_assessment import assess_line, leads_to, with_values
+from gshtui.tools.shell.shell_assessment import assess_line, leads_to
 from gshtui.tools.shell.shell_process import End, Run, Start, run_in_sandbox, run_supervised
 
 if TYPE_CHECKING:
@@ -157,8 +158,10 @@ async def run_shell(place: StepPlace, call: StepCall, action: ShellAction) -> St
         if not folder.real.is_dir():
             raise CommandError(f"The folder {folder.shown} does not exist, so the step cannot run there.")
         assessed = assess_line(script, folder, place.project, own_shell=action.shell == "zsh")
-        assessed, shown = with_values(assessed, script, variables, folder, place.project)
-        return folder, _with_variables(assessed, variables, shown)
+        used = {name: value for name, value in variables.items() if value and name in script}
+        told = (assessed, *(assess_line(value, folder, place.project) for value in used.values()))
+        warnings = dict.fromkeys(warning for each in told for warning in each.warnings)
+        return folder, _with_variables(replace(assessed, warnings=tuple(warnings)), variables, used)
 
     folder, assessment = await asyncio.to_thread(prepare)
     environ = _environment(place, variables, terminal=terminal)
@@ -258,24 +261,32 @@ def _environment(place: StepPlace, variables: Mapping[str, str], *, terminal: bo
 
 
 def _with_variables(
-    assessment: Assessment, variables: Mapping[str, str], told: frozenset[str] = frozenset()
+    assessment: Assessment, variables: Mapping[str, str], used: Mapping[str, str] | None = None
 ) -> Assessment:
     """The assessment with what the step's variables add: their values, and what some of them change.
 
     Args:
-        told: those whose values stand in the line that is asked about.
+        used: those that the line names. What runs is in them, so they come first, and whole.
     """
+    used = used or {}
     steering = [
         name for name in variables if set(name) - set(_HARMLESS) or name.startswith(_STEERING) or "proxy" in name
     ]
-    shown = [
-        f"{name}={one_line(literal(value), _SHOWN_VALUE)}"
+    where, _, line = assessment.detail.partition("\n")
+    first = [f"{name}={shlex.quote(value)};" for name, value in used.items()]
+    others = [
+        f"  {name}={one_line(literal(value), _SHOWN_VALUE)}"
         for name, value in variables.items()
-        if (value and name not in told) or name in steering
+        if name not in used and (value or name in steering)
     ]
-    detail = "\n".join(filter(None, (assessment.detail, "with" if shown else "", *(f"  {line}" for line in shown))))
-    # A line that only reads runs unasked elsewhere because nothing in its surroundings is the workflow's.
-    assessment = replace(assessment, detail=detail, reads=False, key=f"{assessment.key}\0{json.dumps(dict(variables))}")
+    told = (where, *(visible(each, counted=False) for each in first), line, "with" if others else "", *others)
+    assessment = replace(
+        assessment,
+        subject=one_line(literal(" ".join((*first, assessment.subject))), 300) if first else assessment.subject,
+        detail="\n".join(filter(None, told)),
+        reads=False,  # such a line runs unasked elsewhere because nothing in its surroundings is the workflow's
+        key=f"{assessment.key}\0{json.dumps(dict(variables))}",
+    )
     if not steering:
         return assessment
     why = f"it sets {', '.join(steering[:3])}, which changes what programs do (rule variables)"

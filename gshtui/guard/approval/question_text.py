@@ -198,10 +198,8 @@ def question_parts(request: ApprovalRequested) -> QuestionParts:
         tail.insert(0, QuestionLine("pattern", f"always allow would add: {pattern}"))
     if request.effect == PROGRAM:  # as its screen shows it, where every row counts
         shown = [text for text in map(visible, request.detail.split("\n")) if text.strip()]
-        where = next(filter(_FOLDER.match, shown), "")
-        shown = [text for text in shown if text != where]
         head += [QuestionLine(_program_kind(text), text) for text in shown]
-        return QuestionParts(head, request.diff, where, tail)
+        return QuestionParts(head, request.diff, "", tail)
     said = (request.subject.strip(), f"{request.tool} {request.subject}".strip())
     words = request.detail
     if "\n" not in request.subject and request.subject.strip():  # it stands above, whole
@@ -211,15 +209,15 @@ def question_parts(request: ApprovalRequested) -> QuestionParts:
         return QuestionParts(head, request.diff, "", tail)
     # Each line has a row of its own here, so that their number needs no telling.
     texts, where = visible(words, counted=False).split("\n"), ""
-    if request.effect == "execute":
-        at = next((n for n, text in enumerate(texts) if text.startswith("in ") and not (n and texts[n - 1])), -1)
-        where = texts.pop(at) if at >= 0 else ""
+    if request.effect == "execute" and texts[0].startswith("in ") and len(texts[0]) <= _WHERE:
+        where = texts.pop(0)  # the tool's own line, shown whole beside what is asked; behind it are others' words
     lines = [QuestionLine("detail", text) for text in texts]
     head += lines if len(lines) <= 1 else [QuestionLine("label", ""), *lines]
     return QuestionParts(head, request.diff, where, tail)
 
 
-_FOLDER = re.compile(r"in ~?/")
+_WHERE = 160
+"""Characters of a line that says where; a longer one is read with what is asked."""
 _CHANGED = re.compile(r"^ *\d+ +([+-])(?: |$)")
 """A line of a change, as programs draw it."""
 

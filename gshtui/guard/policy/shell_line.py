@@ -8,9 +8,8 @@ broken lines. `plain_commands` is a tiny independent reader that accepts only li
 from __future__ import annotations
 
 import re
-import shlex
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
@@ -148,51 +147,6 @@ def quoting_at(script: str, at: int) -> Quoting:
             return "none"
         node = node.parent
     return "none"
-
-
-_PLAIN_VALUE = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
-"""What the shell takes as one word, unquoted."""
-_IN_QUOTES = re.compile(r'[\\"$`]')
-_LONGEST_SHOWN = 4_000
-_SETS_UNSEEN = re.compile(r"\b(?:eval|source)\b|(?:^|[\s;&|(])\.\s")
-
-
-def expanded(script: str, values: Mapping[str, str]) -> tuple[str, frozenset[str]]:
-    """The script with the values in the places of `$name` and `${name}`, for people to read, and the names of which
-    none is left. A name that the script may set itself stays, and so does one whose value the shell would split.
-    """
-    if not values or "$" not in script or not has_parser() or not is_bounded(script) or _SETS_UNSEEN.search(script):
-        return script, frozenset()
-    raw = script.encode("utf-8", "replace")
-    root = _parser().parse(raw).root_node
-    uses = {name: len(re.findall(rf"(?<!\w){re.escape(name)}(?!\w)", script)) for name in values}
-    read = {name: len(re.findall(rf"\$(?:{re.escape(name)}(?!\w)|{{{re.escape(name)}}})", script)) for name in values}
-    known = {name for name in values if uses[name] == read[name] > 0 and len(values[name]) <= _LONGEST_SHOWN}
-    places: list[tuple[int, int, str]] = []
-    waiting: list[Node] = [] if root.has_error else [root]
-    while waiting:
-        node = waiting.pop()
-        waiting.extend(node.children)
-        name = _text(node, raw).removeprefix("$").removeprefix("{").removesuffix("}")
-        if node.type not in ("simple_expansion", "expansion") or name not in known or node.parent is None:
-            continue
-        value, around = values[name], node.parent
-        if around.type == "string":
-            whole = around.end_byte - around.start_byte == node.end_byte - node.start_byte + 2
-            alone = whole and (around.parent is None or around.parent.type != "concatenation")
-            if alone:
-                node = around
-            shown = _IN_QUOTES.sub(r"\\\g<0>", value)
-            quoted = f'"{shown}"' if "'" in value else shlex.quote(value)
-            places.append((node.start_byte, node.end_byte, quoted if alone else shown))
-        elif around.type != "heredoc_body" and _PLAIN_VALUE.fullmatch(value):
-            places.append((node.start_byte, node.end_byte, value))
-        else:
-            continue
-        read[name] -= 1
-    for start, end, shown in sorted(places, reverse=True):
-        raw = raw[:start] + shown.encode("utf-8", "replace") + raw[end:]
-    return raw.decode("utf-8", "replace"), frozenset(name for name in known if not read[name])
 
 
 def is_bounded(command: str) -> bool:

@@ -25,7 +25,7 @@ from gshtui.text.sanitise import literal, one_line
 from gshtui.tools.files import path_location
 from gshtui.tools.files.workspace import AssessedLine, ToolConfig, Workspace
 from gshtui.tools.shell.command_output import Capture, Spool, output_text, show_output
-from gshtui.tools.shell.shell_assessment import assess_line, leads_to, with_values
+from gshtui.tools.shell.shell_assessment import assess_line, leads_to
 from gshtui.tools.shell.shell_process import End, Run, Start, run_in_sandbox, run_supervised
 
 if TYPE_CHECKING:
@@ -42,8 +42,6 @@ Output and errors come together; long output is shortened in the middle. Keys an
 the environment."""
 _LONGEST = 131_000
 """The longest argument that the system accepts, in bytes."""
-_TOLD = ("HOME", "USER", "LOGNAME", "TMPDIR")
-"""Variables whose values a question says: they are no secrets."""
 _NOT_STARTED = "Nothing was run: the sandbox in which lines that only read run here did not start."
 _ASK_AGAIN = "If you run it again, the person is asked whether it may run without."
 
@@ -64,11 +62,6 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: BashP
     folder = await asyncio.to_thread(_folder, invocation, parameters.working_dir)
     workspace.record_assessed(invocation, parameters.working_dir or ".", folder.real)
     assessment = await asyncio.to_thread(assess_line, parameters.command, folder, invocation.project)
-    environ = _environment(workspace.config, invocation)
-    values = {name: environ[name] for name in _TOLD if name in environ}
-    assessment, _ = await asyncio.to_thread(
-        with_values, assessment, parameters.command, values, folder, invocation.project
-    )
     if assessment.reads and await _has_no_view(workspace.config, parameters.command, folder):
         why = "the sandbox in which such lines run here did not start (rule reader)"
         assessment = replace(assessment, inside=False, reads=False, why=why)

@@ -9,10 +9,8 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-
-from msgspec.structs import replace
 
 from gshtui.commands.declaration import Assessment, Effect, JudgedPart
 from gshtui.guard.policy import sensitive_paths
@@ -98,22 +96,6 @@ def assess_line(command: str, folder: Location, project: Path, *, own_shell: boo
         parts=tuple(JudgedPart(part.text, part.verdict, part.rule, part.why) for part in judged.parts),
         reads=not why and judged.reads and not own_shell,
     )
-
-
-def with_values(
-    assessment: Assessment, command: str, values: Mapping[str, str], folder: Location, project: Path
-) -> tuple[Assessment, frozenset[str]]:
-    """The question about the line as it runs: with the values of its variables where they stand, and what they reach;
-    and their names. `folder` and `project`: as in `assess_line`.
-    """
-    from gshtui.guard.policy.shell_line import expanded
-
-    shown, names = expanded(command, values)
-    if shown == command:
-        return assessment, frozenset()
-    told = assess_line(shown, folder, project)
-    warnings = tuple(dict.fromkeys((*assessment.warnings, *told.warnings)))
-    return replace(assessment, subject=told.subject, detail=told.detail, warnings=warnings), names
 
 
 def leads_to(command: str, folder: Path, project: Path) -> tuple[str, ...]:

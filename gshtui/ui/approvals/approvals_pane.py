@@ -389,8 +389,6 @@ class ApprovalsPane(Vertical, can_focus=True):
         where = (
             [text for _, text in wrapped_question([QuestionLine("detail", parts.where)], inner)] if parts.where else []
         )
-        if len(where) > max(1, height // 8):
-            where = [fit_middle(parts.where, inner)]
         place = self.query_one("#approval-where", Static)
         place.display = bool(where) and view.display
         place.update(Content("\n".join(where)))
