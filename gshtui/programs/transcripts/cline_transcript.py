@@ -8,7 +8,6 @@ the ones in all terminals, so nothing there names a terminal. Never writes. Call
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -30,8 +29,6 @@ from gshtui.system.json_types import obj, objects, string
 PROGRAM = "cline"
 _GOES_ON = ("running", "pending", "stopping")
 """Statuses of a turn under way; `pending`: it asks for permission."""
-_SAID = re.compile(r"<user_input\b[^>]*>(.*)</user_input>", re.DOTALL)
-"""How it wraps what a person said."""
 _TITLED = "> "
 
 
@@ -108,6 +105,13 @@ def read(path: Path, most: int = MOST_BYTES) -> ProgramTranscript:
     return found
 
 
+def _said(words: str) -> str | None:
+    """What the person typed, of what was sent for it; `None`: nothing marks it."""
+    start, end = words.find("<user_input"), words.rfind("</user_input>")
+    at = words.find(">", start)
+    return words[at + 1 : end] if 0 <= start < at < end else None
+
+
 def _note(book: TranscriptBuilder, message: dict[str, Any]) -> None:
     id, role, at = string(message.get("id")), string(message.get("role")), seconds(message.get("ts"))
     if role == "assistant":
@@ -116,8 +120,8 @@ def _note(book: TranscriptBuilder, message: dict[str, Any]) -> None:
         match part.get("type"):
             case "text" if role == "user":
                 words = string(part.get("text"))
-                said = _SAID.search(words)
-                book.add_text(role, said[1] if said else words, at, id, kind="text" if said else "carried")
+                said = _said(words)
+                book.add_text(role, words if said is None else said, at, id, kind="carried" if said is None else "text")
             case "text":
                 book.add_text(role, string(part.get("text")), at, id)
             case "thinking":
