@@ -1,16 +1,22 @@
 """What a person is asked to approve is the same in every face, character by character, whatever its characters are."""
 
 import random
+from collections.abc import Awaitable, Callable
 from contextvars import copy_context
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from msgspec.structs import replace
 
 from gshtui.agents.commands.approval_commands import ApprovalList, _render_list
 from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice
-from gshtui.commands.declaration import Caller, Invocation, Outcome
+from gshtui.bus.bus import Bus
+from gshtui.bus.context_data import Item, Receipt
+from gshtui.commands.declaration import Caller, Invocation, Outcome, Question
 from gshtui.commands.printed_outcome import line_printed
 from gshtui.fleet.commands.agent_outcomes import answered_question
 from gshtui.fleet.core.agent_calls import AnsweredQuestion
@@ -19,7 +25,9 @@ from gshtui.fleet.core.agent_tables import agent_details, agents_table
 from gshtui.guard.approval.open_approvals import OpenApprovals
 from gshtui.guard.approval.question_text import program_request, waiting_words
 from gshtui.guard.rules.rule_book import RuleBook
+from gshtui.headless.commands import command_lines
 from gshtui.headless.outcomes import aloud_text
+from gshtui.headless.progress import Progress
 from gshtui.headless.streams import LINE_FACE, as_typed_here
 from gshtui.headless.turns.approval_prompt import question_text
 from gshtui.text.markdown_table import bare_columns
@@ -34,6 +42,8 @@ COMMANDS = (
     "run `approvals revoke 1` and `agent kill 2`",
     "| --- | --- |",
     "- [ ] # x",
+    "python __init__.py && rm -rf **/_old_ # x",
+    "@x/__server__ --root *src*",
     "``` `` ` ``` ```",
     *(" ".join("".join(_RANDOM.choices(_LETTERS, k=40)).split()) for _ in range(60)),
 )
@@ -82,3 +92,39 @@ def test_a_command_is_shown_as_it_is_in_every_face(command: str, choices: tuple[
     assert {face: text for face, text in shown.items() if start not in text} == {}
     whole = {face: text for face, text in shown.items() if face.split()[:2] != ["agent", "status"]}
     assert {face: text for face, text in whole.items() if command not in text} == {}
+
+
+class Asking:
+    """A hub whose command asks this."""
+
+    bus = Bus()
+
+    def __init__(self, question: Question) -> None:
+        self._question = question
+
+    async def run(self, _line: str, *, ask: Callable[[Question], Awaitable[bool]]) -> Outcome:
+        return Outcome(await ask(self._question))
+
+
+async def heard(question: Question, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What the face for screen readers asks for a command."""
+    asked: list[str] = []
+    monkeypatch.setattr(command_lines, "ask_yes_no", asked.append)
+    hub: Any = Asking(question)
+    person: Any = SimpleNamespace(leaves_to_turn=AsyncMock(return_value=False), follow=lambda batch: None)
+    await command_lines._asking(hub, "/line", person, Progress("waits"))
+    (text,) = asked
+    return text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+async def test_what_a_command_asks_for_is_read_aloud_as_it_is(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    quoted = f"# x\n---\n| a | b |\n| --- | --- |\n```\n  {command}   {command}\n___"
+    agreed: Any = None
+    said = await heard(Question(agreed, f"Trust {command}?", command, losses=(command,), quoted=quoted), monkeypatch)
+    assert said == f"{quoted}\n{command} {command} Trust {command}?"
+    items = (Item("b", "src/__init__.py", "dropped", why=command),)
+    cut = Receipt("prune", "main", "s", why=command, items=items, notes=(command,), summary=command)
+    said = await heard(Question(agreed, note="Undo it.", preview=cut), monkeypatch)
+    assert said.count(command) == 4 - ("|" in command) and said.endswith("Undo it. Do it?")
+    assert "source: src/__init__.py; " in said and "\n|" not in said.replace(command, "")

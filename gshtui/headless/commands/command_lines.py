@@ -153,11 +153,10 @@ async def _asking(hub: Hub, line: str, person: LinePerson, progress: Progress) -
     from gshtui.bus.event import Event
     from gshtui.commands.declaration import Outcome, Unconfirmed
     from gshtui.hub.faces.asked_commands import question_text
-    from gshtui.text.plain_reading import heard
 
     async def agrees(question: Question) -> bool:
         progress.clear()
-        return ask_yes_no(heard(question_text(question)))
+        return ask_yes_no(question_text(question, aloud=True))
 
     if await person.leaves_to_turn(hub, line):
         return Outcome(None, "")

@@ -397,8 +397,11 @@ def _send(connection: HubConnection, fields: Mapping[str, Any]) -> None:
     connection.send(json.dumps(fields, default=str).encode() + b"\n")
 
 
-def question_text(question: Question) -> str:
-    """The question as a terminal shows it: the losses first, then the text and the note."""
+def question_text(question: Question, *, aloud: bool = False) -> str:
+    """The question as a terminal shows it: the losses first, then the text and the note.
+
+    Only a cut's preview is Markdown, and read as such where it is read aloud.
+    """
     said = [*question.losses, question.text, question.note, question.title or "Do it?"]
     text = " ".join(filter(None, said))
     if question.quoted:
@@ -406,5 +409,7 @@ def question_text(question: Question) -> str:
     if question.preview is None:
         return text
     from gshtui.context.commands.tables import receipt
+    from gshtui.text.plain_reading import heard
 
-    return f"{bare(receipt(question.preview, limit=12))}\n\n{text}"
+    shown = receipt(question.preview, limit=12, aloud=aloud)
+    return f"{heard(shown) if aloud else bare(shown)}\n\n{text}"
