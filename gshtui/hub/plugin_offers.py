@@ -31,17 +31,22 @@ async def add_plugins(registry: Registry, bus: Bus, things: Provision) -> None:
     except PluginError as error:
         bus.publish(Noticed(level="warning", text=error.message, hint=error.hint, about="plugins"))
         return
+
+    def refuse(one: LoadedContribution, error: ValueError) -> None:
+        text = (
+            one.problem or f"The plugin {one.plugin.name} brings {one_line(one.name, 40)}, which is not used: {error}."
+        )
+        bus.publish(Noticed(level="warning", text=text, about="plugins"))
+
     for kind, one in found:
         try:
             if kind == "things":
-                things.add_later(one.name, partial(_same, made_by(one)))
+                things.add_later(one.name, partial(_same, made_by(one)), partial(refuse, one))
                 continue
             for command in commands_of(one, things, as_tools=kind == "tools"):
                 registry.add(command)
         except ValueError as error:
-            text = one.problem or f"The plugin {one.plugin.name} brings {one_line(one.name, 40)}, which is not used: "
-            text = text if one.problem else f"{text}{error}."
-            bus.publish(Noticed(level="warning", text=text, about="plugins"))
+            refuse(one, error)
 
 
 async def announce_plugins(bus: Bus) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -20,23 +20,39 @@ class Provision:
 
     def __init__(self, *things: object) -> None:
         self._makers: dict[str, Callable[..., object]] = {}
-        self._later: dict[str, Callable[[], Callable[..., object]]] = {}
+        self._later: dict[str, tuple[Callable[[], Callable[..., object]], Callable[[ValueError], None]]] = {}
         self._made: dict[str, Any] = {}
         self.have(*things)
 
     def have(self, *things: object) -> None:
         """Provide each of these under the name of its class."""
+        self._replace(type(thing).__name__ for thing in things)
         self._made.update({type(thing).__name__: thing for thing in things})
 
     def add(self, *makers: Callable[..., object]) -> None:
         """Provide what each of these returns, which its annotation names. Their parameters are provided, too."""
-        self._makers.update({maker.__annotations__["return"]: maker for maker in makers})
+        fresh = {maker.__annotations__["return"]: maker for maker in makers}
+        self._replace(fresh)
+        self._makers.update(fresh)
 
-    def add_later(self, kind: str, load: Callable[[], Callable[..., object]]) -> None:
-        """Provide this kind by the maker that is loaded when one is needed. Raises `ValueError`: there is one."""
+    def add_later(
+        self,
+        kind: str,
+        load: Callable[[], Callable[..., object]],
+        replaced: Callable[[ValueError], None] = lambda error: None,
+    ) -> None:
+        """Provide this kind by the maker that is loaded when one is needed, until a part provides it: then `replaced`
+        is called. Raises `ValueError`: there is one.
+        """
         if self._has(kind):
-            raise ValueError(f"there is a {kind} already")
-        self._later[kind] = load
+            raise _already(kind)
+        self._later[kind] = load, replaced
+
+    def _replace(self, kinds: Iterable[str]) -> None:
+        for kind in self._later.keys() & set(kinds):
+            _, replaced = self._later.pop(kind)
+            self._made.pop(kind, None)
+            replaced(_already(kind))
 
     def add_from(self, module: ModuleType) -> None:
         """Provide what each function of this module returns."""
@@ -76,6 +92,10 @@ class Provision:
         if kind not in self._made:
             if not self._has(kind):
                 raise LookupError(f"nothing here is a {kind}")
-            maker = self._later[kind]() if kind in self._later else self._makers[kind]
+            maker = self._later[kind][0]() if kind in self._later else self._makers[kind]
             self._made[kind] = self.call(maker)
         return self._made[kind]
+
+
+def _already(kind: str) -> ValueError:
+    return ValueError(f"there is a {kind} already")

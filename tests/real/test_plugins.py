@@ -6,21 +6,26 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
 
 from gshtui.agents.personas import load_personas
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Caller, Command, Invocation, Outcome, Parameters
 from gshtui.commands.registry import Registry
 from gshtui.commands.schema import tool_schema
-from gshtui.hub.plugin_offers import commands_of, made_by
+from gshtui.fleet.mail.mail_service import MailService
+from gshtui.hub.plugin_offers import add_plugins, commands_of, made_by
 from gshtui.hub.provision import Provision
 from gshtui.programs.profiles import profile_files
 from gshtui.settings import plugins
 from gshtui.settings.contract import PLUGIN_KINDS
 from gshtui.settings.plugins import LoadedContribution, Plugin, PluginError, PluginPart
 from tests.kit.command import ROOT, CommandResult, run_gsh
+from tests.kit.scripted_provider import Recorder
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "fixtures" / "plugin"
 
@@ -195,3 +200,24 @@ def test_the_tool_of_the_example_has_a_schema(installed: Path) -> None:
     (command,) = commands_of(one, things, as_tools=True)
     assert list(tool_schema(command)["properties"]) == ["text"]
     assert Caller("main", is_agent=True).is_agent
+
+
+async def test_what_a_plugin_brings_in_place_of_ours_is_its_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of a part that starts after it."""
+    plugin = Plugin("p", "1", "", "", (PluginPart("things", "MailService", "m:c"),))
+    theirs, ours = LoadedContribution(plugin, "MailService", object), object()
+    monkeypatch.setattr(plugins, "load_contributions", lambda kind: [theirs] if kind == "things" else [])
+    bus, things = Bus(), Provision()
+    told = Recorder(bus)
+    await add_plugins(Registry(), bus, things)
+
+    def mail() -> "MailService":
+        return cast("MailService", ours)
+
+    things.add(mail)
+    await bus.drained()
+    assert things.get(mail) is ours
+    assert [one.text for one in told.of(Noticed)] == [
+        "The plugin p brings MailService, which is not used: there is a MailService already."
+    ]
+    await bus.close()

@@ -51,3 +51,29 @@ def test_what_is_missing_is_named_or_none() -> None:
         things.call(needs)
     things.have(lamp := Lamp())
     assert find() is lamp
+
+
+def test_what_a_part_brings_replaces_what_was_there_for_later() -> None:
+    refused: list[str] = []
+    things = Provision(lamp := Lamp())
+    for kind in ("Room", "Lamp2"):
+        things.add_later(kind, lambda: other, lambda error: refused.append(str(error)))
+    with pytest.raises(ValueError, match="there is a Lamp already"):
+        things.add_later("Lamp", lambda: other)
+    assert things.call(lambda_of_room).lamp is not lamp
+    things.add(room)
+    assert things.call(lambda_of_room).lamp is lamp and refused == ["there is a Room already"]
+    things.have(Lamp2())
+    assert refused[1:] == ["there is a Lamp2 already"]
+
+
+class Lamp2(Lamp):
+    """Another one."""
+
+
+def other() -> Room:
+    return Room(Lamp())
+
+
+def lambda_of_room(room: Room) -> Room:
+    return room
