@@ -302,8 +302,14 @@ class Agent:
                 await self.think_with(event.provider, event.model)
             else:
                 await self.publish_model()
-        except (ProviderError, StoreError) as error:
+        except ProviderError as error:
+            self._tell_no_model(error)
+        except StoreError as error:
             self._bus.publish(Noticed(level="error", text=error.message, hint=error.hint, about=self.name))
+
+    def _tell_no_model(self, error: ProviderError) -> None:
+        text, hint = error.message, error.hint
+        self._bus.publish(Noticed(level="error", text=text, hint=hint, about=self.name, ends_with_model=True))
 
     async def _run(self) -> None:
         while True:
@@ -419,7 +425,7 @@ class Agent:
             if self._model is None:
                 await self.think_with("", "")
         except ProviderError as error:
-            self._bus.publish(Noticed(level="error", text=error.message, hint=error.hint, about=self.name))
+            self._tell_no_model(error)
             return None
         if await self._republish_outcome(prompt, conversation):
             return None

@@ -515,10 +515,15 @@ async def test_notices_and_failed_parts() -> None:
         app.feed(PartStarted(part="store"))
         assert "store" not in str(app.bench.banner.visual) and app.bench.banner.display
         model = ModelChanged(agent="main", provider="offline", model="offline", window=1, label="offline")
-        app.feed(Noticed(level="error", text="No answer from Ollama.", hint="Start it.", about="main"), model)
+        told = Noticed(level="error", text="No answer from Ollama.", hint="Start it.", about="main")
+        for text in ("The prompt was not sent: no room.", "There is no model x.", "No answer from Ollama."):
+            app.feed(replace(told, text=text, ends_with_model="model" in text or "Ollama" in text))
+        app.feed(model)
         assert "No answer from Ollama" in str(app.bench.banner.visual), "there is no model yet"
         app.feed(replace(model, provider="ollama", model="llama3.2", label="llama3.2"))
-        assert "No answer" not in str(app.bench.banner.visual), "it is over"
+        said = str(app.bench.banner.visual)
+        assert "No answer" not in said and "no model" not in said, "it is over"
+        assert "The prompt was not sent: no room." in said, "it is not about a model"
 
 
 async def test_the_title_and_where_it_is_held() -> None:

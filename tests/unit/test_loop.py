@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -15,6 +16,7 @@ from gshtui.bus.events.agent_events import (
     ContextAssembled,
     InterruptRequested,
     MessageAppended,
+    ModelChangeRequested,
     PromptEdited,
     PromptEditRequested,
     PromptQueued,
@@ -413,3 +415,26 @@ async def test_an_unanswered_question_times_out(harness: Open) -> None:
     await here.run_turn("go")
     assert [e.decision for e in here.recorder.of(ApprovalSettled)] == ["timeout"]
     assert here.ran == []
+
+
+async def test_only_an_error_about_a_model_ends_with_one(harness: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = await harness(ScriptedProvider(["one"]))
+    await here.run_turn("hello")
+    for owner, name, error, wish in (
+        (
+            here.agent,
+            "_choose",
+            ProviderError("unknown_model", "There is no x."),
+            ModelChangeRequested(agent="main", model="x"),
+        ),
+        (
+            here.engine,
+            "set_effort",
+            StoreError("full", "It is full."),
+            ModelChangeRequested(agent="main", model="", effort="low"),
+        ),
+    ):
+        monkeypatch.setattr(owner, name, AsyncMock(side_effect=error))
+        told = here.bus.wait_for(Noticed, lambda one, text=error.message: one.text == text, timeout=60)
+        here.bus.publish(wish)
+        assert (await told).ends_with_model is isinstance(error, ProviderError)

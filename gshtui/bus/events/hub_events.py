@@ -100,6 +100,8 @@ class Noticed(Event, frozen=True, kw_only=True):
     hint: str = ""
     about: str = ""
     """The part or agent that it is about."""
+    ends_with_model: bool = False
+    """It is over once the agent has a model."""
 
 
 class WaitReported(Event, frozen=True, kw_only=True):

@@ -213,8 +213,8 @@ class Notices:
 
     def __init__(self, app: NoticeHost) -> None:
         self._app = app
-        self._wrong: dict[str, str] = {}
-        """What was last told of each agent as an error: it is over once the agent has a model."""
+        self._modelless: dict[str, set[str]] = {}
+        """What was told of each agent that is over once it has a model."""
 
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""
@@ -225,7 +225,8 @@ class Notices:
         bench = self._app.bench
         match event:
             case Noticed(level="error"):
-                self._wrong[event.about] = event.text
+                if event.ends_with_model:
+                    self._modelless.setdefault(event.about, set()).add(event.text)
                 bench.banner.add_notice(_line(event.text), _line(event.hint))
             case Noticed() if event.about == self._app.front and bench.deck.front == CHAT and bench.deck.is_on_screen:
                 pass  # it is a row of the conversation that the person looks at
@@ -239,8 +240,9 @@ class Notices:
                 bench.banner.add_notice(f"{_not_running(event)} {_line(event.why)}", _line(event.hint))
             case PartStarted():
                 bench.banner.remove_notice(_not_running(event))
-            case ModelChanged() if event.provider != "offline" and (wrong := self._wrong.pop(event.agent, "")):
-                bench.banner.remove_notice(_line(wrong))
+            case ModelChanged() if event.provider != "offline":
+                for text in self._modelless.pop(event.agent, ()):
+                    bench.banner.remove_notice(_line(text))
             case SubscriberFailed() | FaultReported():
                 self._failed(event)
             case QuitRequested():
