@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow
 from gshtui.bus.event import Event
 from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded, AgentKilled, AgentRemoved
 
@@ -42,8 +42,8 @@ class AgentNews:
         """Who needs the person → the question, where its choices are known."""
         self._rows: dict[str, AgentRow] = {}
         self._killed: set[str] = set()
-        self._causes: dict[str, tuple[list[str], str]] = {}
-        """What agents failed of → their names, and what was told."""
+        self._causes: dict[str, tuple[dict[str, str], str]] = {}
+        """What agents failed of → the names of those that still are, by their ids, and what was told."""
 
     def has(self, agent: str) -> bool:
         """Whether this agent lives in a terminal."""
@@ -65,12 +65,17 @@ class AgentNews:
                 self._needing.pop(event.agent, None)
                 self._killed.discard(event.agent)
                 self._rows.pop(event.agent, None)
+                self._no_longer_failed(event.agent)
             case _:
                 pass
         return None
 
     def _changed(self, row: AgentRow) -> AgentCall | None:
         self._rows[row.id] = row
+        if row.status not in ENDED_STATUSES:
+            self._no_longer_failed(row.id)
+            if not row.killed:
+                self._killed.discard(row.id)
         if not row.needs_you:
             self._needing.pop(row.id, None)
             return None
@@ -97,12 +102,19 @@ class AgentNews:
         call = _call(f"{name} {words}{report}", name, is_good=event.status == "done")
         if event.status != "failed" or not said:
             return call
-        names, before = self._causes.pop(said, (list[str](), ""))
-        names = [*(one for one in names if one != name), name]
+        names, before = self._causes.get(said, (dict[str, str](), ""))
+        names.pop(event.agent, None)
+        names[event.agent] = name
         if len(names) > 1:
-            call = _call(f"{len(names)} agents have failed ({', '.join(names)}): {said}", name)
+            call = _call(f"{len(names)} agents have failed ({', '.join(names.values())}): {said}", name)
         self._causes[said] = names, call.text
         return msgspec.structs.replace(call, replaces=before)
+
+    def _no_longer_failed(self, agent: str) -> None:
+        for said, (names, _) in list(self._causes.items()):
+            names.pop(agent, None)
+            if not names:
+                del self._causes[said]
 
 
 def _need(row: AgentRow) -> str:

@@ -166,3 +166,24 @@ def test_who_concerns_another_is_told_of_there_alone() -> None:
         assert (news.call_for(ended) is not None) is calls
     ours.add("closed")
     assert news.call_for(AgentEnded(agent="closed", name="closed", status="failed")) is not None
+
+
+def test_one_that_works_again_or_is_gone_has_failed_no_more() -> None:
+    news = AgentNews()
+
+    def fails(name: str) -> str:
+        row = AgentRow(id=name, name=name, status="failed")
+        assert news.call_for(AgentChanged(agent=name, row=row)) is None
+        call = news.call_for(AgentEnded(agent=name, name=name, status="failed", report="The disk is full."))
+        assert call is not None
+        return call.text
+
+    assert fails("fix") == "fix has failed: The disk is full."
+    news.call_for(AgentKilled(agent="fix"))
+    news.call_for(AgentChanged(agent="fix", row=AgentRow(id="fix", name="fix", status="thinking")))
+    assert fails("docs") == "docs has failed: The disk is full."
+    assert fails("fix") == "2 agents have failed (docs, fix): The disk is full.", "nobody has killed it since"
+    for name in ("docs", "fix"):
+        news.call_for(AgentRemoved(agent=name))
+    assert news._causes == {}
+    assert fails("try") == "try has failed: The disk is full."
