@@ -201,6 +201,22 @@ async def test_agents_that_fail_of_one_cause_are_named_in_one_notice() -> None:
         await wait_until(pilot, lambda: [str(one.render()) for one in app.query(Toast)] == told)
 
 
+async def test_one_notice_takes_the_place_of_another_whose_words_are_marked_or_in_lines() -> None:
+    app = Window()
+    async with app.run_test(size=(120, 35), notifications=True) as pilot:
+        await settled(pilot)
+        ends = [AgentEnded(agent=name, name=name, status="failed", report="Run `x` first.") for name in ("fix", "docs")]
+        app.feed(*ends)
+        told = ["2 agents have failed (fix, docs): Run x first."]
+        await wait_until(pilot, lambda: [str(one.render()) for one in app.query(Toast)] == told)
+        for title in ("", "A title"):
+            app.notify("First `a`.\n\nThen **b**.", title=title, markup=False)
+        app.withdraw("First `a`.\n\nThen **b**.")
+        await settled(pilot)
+        assert [text for _, _, text in app.notices] == [*told, "First a.\n\nThen b."], "the one with a title stays"
+        assert [one.message for one in app._notifications] == [*told, "A title: First a. · Then b."]
+
+
 async def test_a_long_notice_is_read_whole_in_the_list() -> None:
     app = Window()
     async with app.run_test(size=(80, 24)) as pilot:

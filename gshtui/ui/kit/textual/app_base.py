@@ -40,6 +40,10 @@ def _is_brief(notice: Notification) -> bool:
     return notice.severity == "information" and notice.timeout <= BRIEF
 
 
+def _in_a_row(text: str) -> str:
+    return " · ".join(line for line in text.split("\n") if line.strip())
+
+
 _NOTICES = 200
 """Notices that are kept."""
 
@@ -158,13 +162,16 @@ class AppBase(IsolatingApp):
         """Show a notice in one row; it draws no Markdown, so what our own words have of it is left out."""
         text, title = unmarked(message), str(options.pop("title", ""))
         self.notices.append((time.time(), title, text))
-        shown = " · ".join(line for line in text.split("\n") if line.strip())
-        super().notify(f"{title}: {shown}" if title else shown, **options)
+        super().notify(f"{title}: {_in_a_row(text)}" if title else _in_a_row(text), **options)
 
-    def withdraw(self, text: str) -> None:
-        """Take a notice back, since another one says it, too."""
-        self.notices = deque((one for one in self.notices if one[2] != text), maxlen=_NOTICES)
-        for notice in [one for one in self._notifications if one.message == text]:
+    def withdraw(self, message: str) -> None:
+        """Take a notice without a title back, since another one says it, too."""
+        text = unmarked(message)
+        self.notices = deque((one for one in self.notices if one[1:] != ("", text)), maxlen=_NOTICES)
+        self.call_later(self._hide, _in_a_row(text))  # it may still be on its way to the screen
+
+    def _hide(self, shown: str) -> None:
+        for notice in [one for one in self._notifications if one.message == shown]:
             self._unnotify(notice)
 
     def _on_notify(self, event: Notify) -> None:  # Textual's own runs, too
