@@ -19,13 +19,16 @@ from tests.kit.loopback.script import Say
 from tests.kit.mcp_turns import agent_with
 from tests.kit.tool_harness import processes_mentioning
 from tests.kit.warm_program import WarmProcess, run_gsh, start_gsh
+from tests.real.test_keeper import Place, place
+
+__all__ = ["place"]
 
 
-def workflow(home: Home, steps: str, parameters: str = "") -> None:
-    """The person's own workflow `made`."""
+def workflow(home: Home, steps: str, parameters: str = "", *, name: str = "made") -> None:
+    """The person's own workflow of this name."""
     folder = home.config / "gsh" / "workflows"
     folder.mkdir(parents=True, exist_ok=True)
-    head = f"workflows:\n  made:\n{'    parameters:' if parameters else ''}\n{parameters}    steps:\n"
+    head = f"workflows:\n  {name}:\n{'    parameters:' if parameters else ''}\n{parameters}    steps:\n"
     (folder / "made.yml").write_text(head + steps, encoding="utf-8")
 
 
@@ -367,3 +370,16 @@ def test_a_variable_that_steers_programs_is_never_unasked(project: Path, home: H
     assert last(shown)["exit_code"] == 4
     asked = next(event for event in shown.lines if event["type"] == "ApprovalSettled")
     assert "it sets GIT_EXEC_PATH, PATH" in asked["reason"]
+
+
+@pytest.mark.tmux
+async def test_the_agent_of_a_step_is_named_as_far_as_a_name_goes(place: Place, home: Home) -> None:
+    name = "prepare-the-release-notes-of-the-frontend"
+    workflow(home, "      - id: summarise\n        llm: {prompt: one, terminal: true}\n", name=name)
+    async with loopback("anthropic", [[Say("first")]]) as server:
+        env = variables("anthropic", server.url)
+        words = ("workflow", "run", name, "--yes", "--json")
+        ran = await asyncio.to_thread(run_gsh, *words, cwd=place.project, env=env)
+    assert [result["stdout"] for result in results(ran)] == ["first"], ran.err
+    (row,) = await place.store.agents.find_all()
+    assert row.name == name[:40]

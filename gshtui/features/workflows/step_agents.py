@@ -47,6 +47,7 @@ from gshtui.hub.hub import Hub
 from gshtui.hub.parts.agents_part import surroundings
 from gshtui.providers.port import ProviderError
 from gshtui.providers.selection import OFFLINE
+from gshtui.store.tables.agent_table import word
 from gshtui.system.ids import new_id
 
 _TASK = """\
@@ -218,7 +219,7 @@ class HubAgents:
         hub = self._hub
         wanted = SpawnAgent(
             prompt=request.prompt if not request.system else f"{request.system.strip()}\n\n{request.prompt}",
-            name=request.name,
+            name=word(request.name),
             persona=persona.name,
             provider=request.provider or persona.provider,
             model=request.model or persona.model,
