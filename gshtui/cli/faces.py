@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from gshtui.cli.options import json_option
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command(short_help="Let people in over SSH, or open the window in a browser.")
