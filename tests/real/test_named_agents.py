@@ -202,7 +202,6 @@ async def test_who_may_do_anything_over_ssh_has_the_whole_product(
                 "model",
                 "effort",
                 "mode",
-                "workflow ls",
                 "pin 1",
                 "unpin 1",
                 "restore 1",
@@ -218,6 +217,7 @@ async def test_who_may_do_anything_over_ssh_has_the_whole_product(
                 here = await asyncio.to_thread(run_gsh, "run", line, cwd=place.project)
                 words = (here.out or here.err).removeprefix("gsh-tui: ").split("\n")[0].split("`")[0].strip()
                 assert ageless(words) in ageless(said) and "no command" not in said.lower(), (line, said, words)
+            assert "create-git-commit  Create git commit" in await bo.run("workflow ls"), "as people read it"
             assert "Requested by you" in await bo.run("clear_context agent=claude")
             assert "clear" in await bo.run("undo agent=claude")
             out, err, code = await door.sftp("bo", "ls /context", "get /context/claude/full.ctx")

@@ -78,7 +78,7 @@ async def test_an_agent_is_spawned_opened_typed_into_attached_and_left() -> None
         await person.keys("Enter")
         await person.sees("▌tester", "attach -t =gsh-agent-0001", "enter to type into tester")
         await person.keys("Enter")
-        await person.sees("Typing in tester", "ctrl+] Stop typing")
+        await person.sees("Typing in tester", "ctrl+] stop typing")
         await person.type("echo hi-$((40+2))\r")
         await person.sees("hi-42")
         await person.keys("C-]")

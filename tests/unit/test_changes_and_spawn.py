@@ -147,14 +147,14 @@ def test_a_model_must_give_a_task_and_a_person_need_not() -> None:
 def test_what_is_missing_is_said() -> None:
     assert form_problem(SpawnForm(kind=ANY), SpawnOptions()) == (
         "command",
-        "Which program? Enter its command line, such as `aider --no-git`.",
+        "Which program? Enter its command line, such as aider --no-git.",
     )
     assert form_problem(SpawnForm(background=True), SpawnOptions())[0] == "task"
     assert form_problem(SpawnForm(), SpawnOptions()) == ("", "")
     found = spawn_options(PERSONAS, PROFILES, None, {}.get)
     assert form_problem(SpawnForm(kind="codex"), found) == (
         "command",
-        "`codex` is not on your PATH. Install it, or enter the command line that starts it.",
+        "codex is not on your PATH. Install it, or enter the command line that starts it.",
     )
     assert form_problem(SpawnForm(kind="codex", command="/opt/codex"), found) == ("", "")
     assert form_problem(SpawnForm(kind="codex", host="far"), found) == ("", ""), "it is looked for there"
