@@ -548,3 +548,28 @@ def _is_unlearned(call: ast.Call) -> bool:
     else:
         return False
     return kind is not None and not ast.unparse(kind).startswith(("learned(", "dict[str, Any]"))
+
+
+def test_no_event_loop_searches_the_path() -> None:
+    """On a busy machine that takes seconds, in which nothing else happens: it is done in a thread."""
+    searches = ("shutil.which", "tmux_program.find", "find_bubblewrap")
+    found = [
+        f"{source.name(path)}:{call.lineno}"
+        for path in source.files()
+        for function in source.nodes(path, ast.AsyncFunctionDef)
+        for call in own_calls(function)
+        if ast.unparse(call.func) in searches
+    ]
+    assert found == []
+
+
+def own_calls(function: ast.AsyncFunctionDef) -> Iterator[ast.Call]:
+    """What it calls itself, not in a function inside it."""
+    left: list[ast.AST] = [*function.body]
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.Call):
+            yield node
+        left.extend(ast.iter_child_nodes(node))

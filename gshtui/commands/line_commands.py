@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 import shutil
 from collections.abc import Callable
@@ -191,7 +192,7 @@ class _Programs:
         return _in_terminal(line, {"cmd": given.cmd, "dir": str(folder)})
 
     async def vim(self, invocation: Invocation, given: VimParameters) -> Outcome:
-        if shutil.which("vim") is None:
+        if await asyncio.to_thread(shutil.which, "vim") is None:
             raise CommandError("There is no vim here.", hint='Install it, or `exec cmd="nano FILE"` opens another.')
         file = self._real_path(invocation, given.path)
         if file.is_dir() or not file.parent.is_dir():

@@ -193,7 +193,7 @@ class HostLink:
             raise HostError("failed", f"Cannot keep a connection in {self._runtime}: {error.strerror}.") from error
 
     async def _start_master(self, within: float) -> None:
-        argv = [*self._ssh("-f", "-N", "-M", "-o", f"ControlPersist={_KEPT}"), "-S", str(self._socket)]
+        argv = [*await self._ssh("-f", "-N", "-M", "-o", f"ControlPersist={_KEPT}"), "-S", str(self._socket)]
         with tempfile.TemporaryFile() as said:  # a pipe would stay open in the process that stays
             process = await self._start([*argv, "--", self.destination], stdin=asyncio.subprocess.DEVNULL, stderr=said)
             try:
@@ -214,7 +214,7 @@ class HostLink:
     async def disconnect(self) -> None:
         """End the shared connection, and everything that goes through it."""
         if self._shares and await asyncio.to_thread(_listens, self._socket):
-            argv = [*self._ssh(), "-S", str(self._socket), "-O", "exit", "--", self.destination]
+            argv = [*await self._ssh(), "-S", str(self._socket), "-O", "exit", "--", self.destination]
             process = await self._start(argv, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL)
             try:
                 async with time_limit(3.0):
@@ -233,7 +233,7 @@ class HostLink:
         except ValueError as error:
             raise HostError("failed", str(error)) from error
         through = ["-S", str(self._socket)] if self._shares else ["-S", "none"]
-        argv = (*self._ssh("-T", *through, "-o", "ControlMaster=no"), "--", self.destination, line)
+        argv = (*await self._ssh("-T", *through, "-o", "ControlMaster=no"), "--", self.destination, line)
         return PreparedCommand(argv, self._environment(), MarkedOutput(mark), MarkedOutput(mark), self._explain)
 
     async def prepare_terminal(self, script: str, *arguments: str) -> tuple[list[str], dict[str, str]]:
@@ -244,7 +244,7 @@ class HostLink:
         except ValueError as error:
             raise HostError("failed", str(error)) from error
         through = str(self._socket) if self._shares else "none"
-        argv = [*self._ssh("-t", "-S", through, "-o", "ControlMaster=no"), "--", self.destination, line]
+        argv = [*await self._ssh("-t", "-S", through, "-o", "ControlMaster=no"), "--", self.destination, line]
         return argv, self._environment()
 
     async def run(
@@ -317,9 +317,9 @@ class HostLink:
     def _shares(self) -> bool:
         return len(os.fsencode(self._socket)) <= _LONGEST_PATH
 
-    def _ssh(self, *words: str) -> list[str]:
+    async def _ssh(self, *words: str) -> list[str]:
         """The program with what always holds. Of two values of an option ssh takes the first."""
-        settings, path = self.settings, shutil.which("ssh")
+        settings, path = self.settings, await asyncio.to_thread(shutil.which, "ssh")
         if path is None:
             raise _no_ssh()
         options = [

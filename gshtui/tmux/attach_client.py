@@ -109,7 +109,8 @@ async def attach(server: TmuxServer, session: str) -> None:
     lasting = ["-d", str(_SHOWN_MS)] if modern else []
     words = ["attach", "-t", f"={session}", ";", "display-message", *lasting, _WELCOME]
     if server.link is None:
-        argv, environment = [tmux_program.find(), "-u", *server.address, *words], tmux_program.client_environment()
+        program = await asyncio.to_thread(tmux_program.find)
+        argv, environment = [program, "-u", *server.address, *words], tmux_program.client_environment()
     else:
         try:
             script = tmux_program.remote_client(server.link.settings)

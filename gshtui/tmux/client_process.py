@@ -52,7 +52,8 @@ class ClientProcess(asyncio.SubprocessProtocol):
         """
         remote = None
         if link is None:
-            argv, environment = (tmux_program.find(), "-u", *arguments), tmux_program.client_environment()
+            program = await asyncio.to_thread(tmux_program.find)
+            argv, environment = (program, "-u", *arguments), tmux_program.client_environment()
         else:
             try:
                 remote = await link.prepare(tmux_program.remote_client(link.settings), *arguments)

@@ -29,8 +29,8 @@ _SCOPE_WITHIN = 2.0
 
 async def scope_prefix() -> list[str]:
     """The words before the command that starts the server; empty if this user has no systemd."""
-    run, control = shutil.which("systemd-run"), shutil.which("systemctl")
-    if not run or not control or not await asyncio.to_thread(_has_manager):
+    run, control = await asyncio.to_thread(_systemd)
+    if not run or not control:
         return []
     try:
         process = await processes.start_child(
@@ -52,9 +52,12 @@ async def scope_prefix() -> list[str]:
     return [run, "--user", "--scope", "--quiet", "--collect", "--description=gsh-tui agents"] if answered else []
 
 
-def _has_manager() -> bool:
+def _systemd() -> tuple[str | None, str | None]:
+    """systemd's programs, where this user has one that runs."""
     folder = session_runtime_dir()
-    return folder is not None and (folder / "systemd" / "private").exists()
+    if folder is None or not (folder / "systemd" / "private").exists():
+        return None, None
+    return shutil.which("systemd-run"), shutil.which("systemctl")
 
 
 CONF = Path(__file__).with_name("gsh.conf")

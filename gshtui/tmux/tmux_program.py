@@ -40,7 +40,7 @@ class Abilities(msgspec.Struct, frozen=True):
 
 
 def find() -> str:
-    """The absolute path of tmux. Raises `TmuxError` (missing)."""
+    """The absolute path of tmux. Blocks for a moment. Raises `TmuxError` (missing)."""
     found = shutil.which("tmux")
     if found is None or not Path(found).is_absolute():
         raise program_missing()

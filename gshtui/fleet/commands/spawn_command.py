@@ -6,6 +6,7 @@ registered with the fleet's other commands.
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, ClassVar, Literal
 
 import msgspec
@@ -103,12 +104,16 @@ def spawn_command(fleet: Fleet) -> AnyCommand:
         return await fleet.unasked_setup(request.cwd, request.worktree) if request.worktree else None
 
     async def asks(invocation: Invocation, parameters: SpawnAgent) -> Question | None:
-        if parameters.setup or parameters.yes or (planned := await plan(_request(invocation, parameters))) is None:
+        if (
+            parameters.setup
+            or parameters.yes
+            or (planned := await plan(await _request(invocation, parameters))) is None
+        ):
             return None
         return setup_question(planned, parameters.model_copy(update={"setup": True}), parameters)
 
     async def spawn(invocation: Invocation, parameters: SpawnAgent) -> AgentRow:
-        request = _request(invocation, parameters)
+        request = await _request(invocation, parameters)
         try:
             setup = parameters.setup or (parameters.yes and await plan(request) is not None)
             row = await fleet.spawn(request, by_person=not invocation.caller.is_agent, setup=setup)
@@ -132,7 +137,7 @@ def spawn_command(fleet: Fleet) -> AnyCommand:
     async def assess(invocation: Invocation, parameters: SpawnAgent) -> Assessment:
         from gshtui.fleet.native.commands import spawn_assessment
 
-        return spawn_assessment(_request(invocation, parameters))
+        return spawn_assessment(await _request(invocation, parameters))
 
     action = Action(SpawnAgent, spawn, render, asks=asks, shows=shows, effect=Effect.EXECUTE)
     return Command(
@@ -149,7 +154,7 @@ def spawn_command(fleet: Fleet) -> AnyCommand:
     )
 
 
-def _request(invocation: Invocation, parameters: SpawnAgent) -> SpawnRequest:
+async def _request(invocation: Invocation, parameters: SpawnAgent) -> SpawnRequest:
     # A person's agent answers to the person; one in the background reports to the agent in front.
     wants_report = parameters.background and invocation.session
     parent = invocation.caller.name if invocation.caller.is_agent else invocation.agent if wants_report else ""
@@ -169,4 +174,4 @@ def _request(invocation: Invocation, parameters: SpawnAgent) -> SpawnRequest:
         hint = "Set it where you start gsh-tui, or have the program read it from a file or a keyring."
         raise UsageError(str(error), hint=hint) from error
     cwd = parameters.cwd if parameters.host else str(invocation.cwd / parameters.cwd)
-    return msgspec.structs.replace(parameters.request(), parent=parent, cwd=cwd)
+    return msgspec.structs.replace(await asyncio.to_thread(parameters.request), parent=parent, cwd=cwd)

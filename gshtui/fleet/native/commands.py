@@ -96,7 +96,7 @@ def commands(bus: Bus, above: SpawnAuthority) -> list[AnyCommand]:
         return await _spawn(bus, above, invocation, parameters)
 
     async def assess(_invocation: Invocation, parameters: SpawnAgentParameters) -> Assessment:
-        found = spawn_assessment(_request(above, "", parameters))
+        found = spawn_assessment(await _request(above, "", parameters))
         return found if above.ask else replace(found, effect=Effect.READ, inside=True)
 
     return [
@@ -150,14 +150,15 @@ def spawn_assessment(request: SpawnRequest) -> Assessment:
     )
 
 
-def _request(above: SpawnAuthority, parent: str, parameters: SpawnAgentParameters) -> SpawnRequest:
+async def _request(above: SpawnAuthority, parent: str, parameters: SpawnAgentParameters) -> SpawnRequest:
     left = above.left()
     budget = min(parameters.budget_usd or left, left) if left else parameters.budget_usd
-    return msgspec.structs.replace(parameters.request(), budget_usd=budget, parent=parent, depth=above.depth + 1)
+    request = await asyncio.to_thread(parameters.request)
+    return msgspec.structs.replace(request, budget_usd=budget, parent=parent, depth=above.depth + 1)
 
 
 async def _spawn(bus: Bus, above: SpawnAuthority, invocation: Invocation, parameters: SpawnAgentParameters) -> Outcome:
-    request = _request(above, invocation.agent, parameters)
+    request = await _request(above, invocation.agent, parameters)
     request_id = new_id()
     answer: asyncio.Future[AgentSpawned | AgentSpawnFailed] = asyncio.get_running_loop().create_future()
     ended: dict[str, AgentEnded] = {}

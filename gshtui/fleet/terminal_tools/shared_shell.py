@@ -116,7 +116,10 @@ class ShellChoice(msgspec.Struct, frozen=True):
     environ: dict[str, str]
 
     def choose(self) -> Path:
-        """The first one installed that the terminal tool supports; the preferred one may be anywhere."""
+        """The first one installed that the terminal tool supports; the preferred one may be anywhere.
+
+        Blocks for a moment.
+        """
         elsewhere = shutil.which(self.wished.name, path=self.environ.get("PATH"))
         own = self.environ.get("SHELL") or _FALLBACK
         for shell in (self.wished, Path(elsewhere or own), Path(own)):
@@ -134,10 +137,9 @@ class SharedShell:
         self.session = session
         self._shells = shells
 
-    @property
-    def program(self) -> str:
+    async def program(self) -> str:
         """The shell that is started."""
-        return self._shells.choose().name
+        return (await asyncio.to_thread(self._shells.choose)).name
 
     async def find(self) -> PaneInfo | None:
         """The shell's pane, dead or alive; `None` if there is none. Raises `TmuxError`."""
@@ -151,7 +153,7 @@ class SharedShell:
             return found
         if found is not None:
             await self.server.kill_pane(found.pane)
-        shell = self._shells.choose()
+        shell = await asyncio.to_thread(self._shells.choose)
         environ = program_environment(self._shells.environ, "")
         environ = {name: value for name, value in environ.items() if not name.startswith("GSH_")}
         if shell.name == "zsh":

@@ -160,7 +160,7 @@ class TerminalTargets:
         """The writer for this terminal; the only way to type into it."""
         if target.row is not None:
             return (await self._programs.session(target.server, target.row)).writer
-        shell = (target.info.command,) if target.is_shell else (self.shared.program,)
+        shell = (target.info.command,) if target.is_shell else (await self.shared.program(),)
         return await self._programs.writer(target.server, target.info.pane, "the shared shell", shell)
 
     async def all(self) -> list[TerminalTarget]:

@@ -114,7 +114,7 @@ class Sandboxes:
         """
         if not self.settings.enabled:
             return "the sandbox is switched off"
-        program = find_bubblewrap()
+        program = await asyncio.to_thread(find_bubblewrap)
         if not program:
             return "bubblewrap is not installed"
         if why := await asyncio.to_thread(unsuitable, project):
@@ -147,7 +147,7 @@ class Sandboxes:
         """
         if not self.settings.enabled or sys.platform != "linux" or project in self._unstarted:
             return None
-        program = find_bubblewrap()
+        program = await asyncio.to_thread(find_bubblewrap)
         if not program or not await asyncio.to_thread(is_suitable_to_read, project) or await self._not_holding(program):
             return None
         return await asyncio.to_thread(self._reading, program, project, folders, programs)

@@ -356,7 +356,7 @@ async def examine_sandbox(loaded: Loaded) -> list[Finding]:
     if not loaded.settings.sandbox.enabled:
         detail = f"switched off by sandbox.enabled; {less}"
         return [Finding(doctor_programs.GROUP, name, "note", detail)]
-    if not (program := find_bubblewrap()):
+    if not (program := await asyncio.to_thread(find_bubblewrap)):
         return []  # which is said of bubblewrap
     try:
         with tempfile.TemporaryDirectory(prefix=".gsh-doctor-", dir=Path.home()) as base:

@@ -96,7 +96,7 @@ async def _notify_desktop(text: str) -> None:
         words = ["osascript", "-e", _MAC, "--", text]
     else:
         words = ["notify-send", "--app-name=gsh-tui", "--", text]
-    if shutil.which(words[0]) is None:
+    if await asyncio.to_thread(shutil.which, words[0]) is None:
         return
     process = await start_child(
         *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL

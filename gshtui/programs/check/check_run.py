@@ -23,7 +23,7 @@ from gshtui.programs.check.check_results import STEPS, CheckedStep, CheckResult,
 from gshtui.programs.check.check_setup import read_setup
 from gshtui.programs.profiles.profile import Profile
 from gshtui.programs.profiles.profile_files import own_folder
-from gshtui.programs.profiles.program_versions import ProgramVersions
+from gshtui.programs.profiles.program_versions import ProgramVersions, installed
 from gshtui.settings import paths
 from gshtui.system.processes import processes
 from gshtui.system.processes.time_limit import time_limit
@@ -55,7 +55,7 @@ async def check_program(
         raise CheckError(f"{profile.title} cannot be checked: gsh-tui does not know how to point it at another model.")
     if setup.login:
         raise CheckError(f"{profile.title} cannot be checked: {setup.login}.")
-    found = next(filter(None, (shutil.which(name, path=environ.get("PATH")) for name in profile.programs)), None)
+    found = await asyncio.to_thread(installed, profile, environ)
     if found is None:
         raise CheckError(f"{profile.title} is not installed: {' or '.join(profile.programs)} is not on the PATH.")
     versions = ProgramVersions(paths.cache_dir(create=False) / "program-versions.json")

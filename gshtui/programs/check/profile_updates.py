@@ -63,7 +63,7 @@ from gshtui.programs.profiles.profile_files import (
     read_tables,
 )
 from gshtui.programs.profiles.profile_overlay import REMOVE, RULES, OverlayError, key_path
-from gshtui.programs.profiles.program_versions import kept_versions
+from gshtui.programs.profiles.program_versions import installed, kept_versions
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system.json_types import is_array, is_object
 from gshtui.system.network.downloads import DownloadError, download
@@ -364,7 +364,7 @@ async def _checked(
 
     loaded: LoadedProfiles = await asyncio.to_thread(load, rules)
     profile = loaded.get(name)
-    found = next(filter(None, (shutil.which(one, path=environ.get("PATH")) for one in profile.programs)), None)
+    found = await asyncio.to_thread(installed, profile, environ)
     if found is None:
         return _Trial(name, why="not installed, so it was not checked")
     version = await kept_versions().find(profile, (found,), environ)

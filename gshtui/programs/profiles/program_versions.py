@@ -77,6 +77,11 @@ def _images(pid: int) -> list[str]:
     return [path for path in found if os.path.isfile(path)]  # noqa: PTH113  # an exchanged file has another name
 
 
+def installed(profile: Profile, environ: Mapping[str, str]) -> str | None:
+    """The file of the profile's program on this PATH. Blocks for a moment."""
+    return next(filter(None, (shutil.which(name, path=environ.get("PATH")) for name in profile.programs)), None)
+
+
 class Package(NamedTuple):
     """The package that a program belongs to."""
 

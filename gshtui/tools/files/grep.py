@@ -305,7 +305,7 @@ def _wanted(file_pattern: str) -> re.Pattern[str] | None:
 
 async def _collect(config: ToolConfig, search: _Search, matches: Matches) -> str:
     """Search until it ends, has enough or times out. Return ripgrep's complaints."""
-    program = shutil.which(config.ripgrep, path=config.environ.get("PATH"))
+    program = await asyncio.to_thread(shutil.which, config.ripgrep, path=config.environ.get("PATH"))
     if program is None:
         raise CommandError(
             "ripgrep (rg), which this tool needs, is not installed.",
