@@ -54,11 +54,22 @@ def caller_environ() -> Mapping[str, str]:
     return os.environ if given is None else given
 
 
+_PROCESS: ContextVar[int] = ContextVar("caller's process", default=0)
+
+
+def caller_pid() -> int:
+    """The process that asked for what runs here."""
+    return _PROCESS.get() or os.getpid()
+
+
 @contextmanager
-def working_for(environ: Mapping[str, str]) -> Generator[None]:
-    """What begins in this block, tasks included, runs for whoever has these variables."""
-    token = _CALLER.set(environ)
+def working_for(environ: Mapping[str, str], pid: int = 0) -> Generator[None]:
+    """What begins in this block, tasks included, runs for whoever has these variables. `pid`: the process that asks for
+    it; 0: as around this block.
+    """
+    token, process = _CALLER.set(environ), _PROCESS.set(pid or _PROCESS.get())
     try:
         yield
     finally:
         _CALLER.reset(token)
+        _PROCESS.reset(process)

@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import socket
 import subprocess
@@ -402,6 +403,24 @@ async def test_what_a_person_alone_may_do_is_not_done_for_an_agent(place: Place)
             check=True,
         )
         assert wanted in ran.stdout, ran
+
+
+async def test_what_an_agents_command_starts_is_held_to_the_agents_mode(place: Place) -> None:
+    await made(place)
+    spawn = ("agent", "spawn", "--cli", CLAUDE, "--profile", "claude", "--mode", "edit", "--name")
+    named = {"mine": None, "its": {"GSH_AGENT": "0001"}}
+    for name, env in named.items():
+        ran = await asyncio.to_thread(run_gsh, *spawn, name, cwd=place.project, env=env)
+        assert ran.code == 0, ran.err
+    deeper = shlex.join(["env", "-u", "GSH_AGENT", sys.executable, "-m", "gshtui", *spawn, "deeper"])
+    place.run("agent", "spawn", "--cli", shlex.join(["sh", "-c", f"{deeper}; exec cat"]), "--name", "shell")
+
+    async def held() -> dict[str, str]:
+        rows = await place.store.agents.find_all()
+        return {row.name: row.held_to for row in rows if row.name in (*named, "deeper")}
+
+    found = await eventually(held, until=lambda found: "deeper" in found)
+    assert found == {"mine": "edit", "its": "ask", "deeper": "ask"}
 
 
 async def test_an_agent_is_shown_in_the_terminal_of_the_command(place: Place) -> None:

@@ -5,7 +5,6 @@ Parts that only some calls need (starting, killing, following, recovering) are i
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Callable, Collection
 from functools import cached_property
@@ -47,6 +46,7 @@ from gshtui.fleet.lifecycle.reconciler import JournalReader, Reconciler
 from gshtui.fleet.lifecycle.waiting_line import WaitingLine
 from gshtui.store.engine.store_errors import PASSING, StoreError
 from gshtui.store.record.store import Store
+from gshtui.system.caller_environment import AGENT, caller_environ, caller_pid
 from gshtui.system.processes import process_tree
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import end_all
@@ -498,9 +498,15 @@ class Fleet:
             raise FleetError(kind, letter.why, hint="`mail ls` shows it.")
 
     async def agent_around(self) -> AgentRow | None:
-        """The agent whose program has started this process, however deep below; `None`: no agent's has."""
-        around = await asyncio.to_thread(process_tree.above, os.getpid())
-        return next((row for row in self._context.rows.all() if (row.pid, row.pid_started) in around), None)
+        """The agent whose program has started the process that asks, however deep below; `None`: no agent's has."""
+        try:
+            await self._context.rows.load()  # a folder's workspace may have looked at none yet
+        except StoreError as error:
+            raise from_store_error(error) from error
+        around, named = await asyncio.to_thread(process_tree.above, caller_pid()), caller_environ().get(AGENT)
+        rows = self._context.rows.all()
+        of_program = (row for row in rows if (row.pid, row.pid_started) in around)
+        return next(of_program, None) or next((row for row in rows if row.id == named and not row.ended), None)
 
     async def question(self, id: str) -> OpenQuestion:
         """What the agent asks now; a program, on its screen. Raises `FleetError` when it asks nothing."""

@@ -178,7 +178,7 @@ class AskedCommands(FaceHost):
         if declared.form.own_hub and (request.umask, request.limits) != (self._umask, process_limits.limits()):
             raise Declined("it has another umask or other limits")
         loaded = await asyncio.to_thread(self._settings_there, request)
-        with working_for(loaded.environ):
+        with working_for(loaded.environ, connection.peer.pid):
             try:
                 run = self._run if request.declared else self._run_line
                 ended = await run(connection, request, declared, loaded)

@@ -84,7 +84,7 @@ class AskedTurns(FaceHost):
             if why := self.difference(call, loaded):
                 turn.send(declined=why)
                 return
-            with working_for(call.environ):
+            with working_for(call.environ, connection.peer.pid):
                 turn.send(end=await turn.run(call, loaded))
         finally:
             self._turns.pop(connection, None)
