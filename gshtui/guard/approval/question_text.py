@@ -167,16 +167,19 @@ class QuestionParts(NamedTuple):
     @property
     def without_repeats(self) -> list[QuestionLine]:
         """The head without the subject in one line, where the lines that it was made of follow."""
-        from gshtui.text.sanitise import one_line  # not before the first letter
-
         subject = [line.text for line in self.head if line.kind == "subject"]
         at = next((n for n, line in enumerate(self.head) if line.kind == "label"), 0)
         lines = self.head[at + 1 :]
         if not (at and self.where) or len(subject) > 1:
             return self.head
-        if not one_line("\n".join(text for _, text in lines), 100_000).startswith(subject[0].rstrip("…")):
+        if not _letters("".join(text for _, text in lines)).startswith(_letters(subject[0].rstrip("…"))):
             return self.head
         return [*lines, *(line for line in self.head[:at] if line.kind == "warning")]
+
+
+def _letters(text: str) -> str:
+    """What two layouts of the same words have in common."""
+    return "".join(text.replace("⏎", "").split())
 
 
 def question_parts(request: ApprovalRequested) -> QuestionParts:
