@@ -10,9 +10,11 @@ from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.bus.agent_reducer import apply_event
 from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.fleet_events import AgentChanged, MessagesHeldUp, PromptUnsent
+from gshtui.bus.letter import Letter
 from gshtui.fleet.mail import delivery, unsent_prompts
 from gshtui.guard.approval import open_approvals
 from gshtui.guard.approval.open_approvals import OpenApprovals
+from gshtui.programs.pane.pane_writer import Whereabouts
 from gshtui.programs.profiles.profile_files import load
 from gshtui.programs.screen.foreground import input_taken
 from gshtui.settings import paths
@@ -95,6 +97,23 @@ async def test_a_person_decides(path: Path, tmux: TmuxServer, tmp_path: Path, ch
         assert (await session.read_screen()).draft == ""
         assert heard.exists() is (choice == "1")
         await withdrawn(m)
+
+
+@pytest.mark.parametrize(
+    ("sender", "place", "subject", "choices"),
+    [
+        ("person", "input", "Your prompt is in fix's input but was not sent.", ["Send it", "Clear it"]),
+        ("2", "unknown", "The message of main is in fix's input but was not sent.", ["Send it", "Clear it"]),
+        ("person", "elsewhere", "Nothing shows that fix got your prompt.", ["Send it again", "Drop it"]),
+        ("2", "elsewhere", "Nothing shows that fix got the message of main.", ["Send it again", "Drop it"]),
+    ],
+)
+def test_a_question_claims_no_more_than_is_seen(
+    sender: str, place: Whereabouts, subject: str, choices: list[str]
+) -> None:
+    letter = Letter(id="a", sender=sender, sender_name="main", recipient="1", text="Mend it.")
+    asked = unsent_prompts.question(letter, AgentRow(id="1", name="fix"), place)
+    assert (asked.subject, asked.detail, [one.label for one in asked.choices]) == (subject, "Mend it.", choices)
 
 
 def test_a_row_asks_about_it_while_the_program_asks_nothing() -> None:

@@ -18,8 +18,8 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Item, Receipt
 from gshtui.commands.declaration import Caller, Invocation, Outcome, Question
 from gshtui.commands.printed_outcome import line_printed
-from gshtui.fleet.commands.agent_outcomes import answered_question
-from gshtui.fleet.core.agent_calls import AnsweredQuestion
+from gshtui.fleet.commands.agent_outcomes import answered_question, sent_message
+from gshtui.fleet.core.agent_calls import AnsweredQuestion, SentMessage
 from gshtui.fleet.core.agent_states import AgentState
 from gshtui.fleet.core.agent_tables import agent_details, agents_table
 from gshtui.guard.approval.open_approvals import OpenApprovals
@@ -128,3 +128,11 @@ async def test_what_a_command_asks_for_is_read_aloud_as_it_is(command: str, monk
     said = await heard(Question(agreed, note="Undo it.", preview=cut), monkeypatch)
     assert said.count(command) == 4 - ("|" in command) and said.endswith("Undo it. Do it?")
     assert "source: src/__init__.py; " in said and "\n|" not in said.replace(command, "")
+
+
+@pytest.mark.parametrize("answer", ["", " \n"])
+def test_an_answer_that_is_not_known_is_not_called_none(answer: str) -> None:
+    sent = SentMessage(AgentRow(id="0001", name="fix", kind="cli"), "a", waits=False, answer=answer, source="screen")
+    outcome = sent_message(Invocation(Caller(), Path("/"), Path("/")), sent)
+    assert (outcome.text, outcome.aside) == ("No answer of fix (0001) is known.",) * 2
+    assert outcome.data == {"agent": "0001", "message": "a", "answer": answer, "source": "screen"}

@@ -301,6 +301,17 @@ def test_a_panel_beside_a_conversation_hides_no_end_of_a_turn() -> None:
     assert read_screen(LOADED.get("kilo"), lines, cursor=(5, 15)).ended == lines[4]
 
 
+@pytest.mark.parametrize(
+    "shot", [shot for shot in SHOTS if shot.program == "gemini" and "interrupted" in shot.file.name]
+)
+def test_gemini_rests_once_it_has_halted_a_loop(shot: Shot) -> None:
+    said = "A potential loop was detected. This can happen due to repetitive tool calls or other model behavior. The"
+    lines = [line.replace("Request cancelled.", said) for line in shot.lines]
+    assert lines != list(shot.lines)
+    reading = read_screen(LOADED.get("gemini"), lines, cursor=shot.cursor)
+    assert (reading.status, reading.ended) == ("idle", f"ℹ {said}")
+
+
 def test_a_row_that_is_there_at_each_rest_tells_of_the_turn_that_is_answered() -> None:
     rule, row = "─" * 80, " Interactive · Manual Approval · / commands                fake"
 
