@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from gshtui.commands.declaration import UnknownCommand
+from gshtui.commands.language import usage
 from gshtui.commands.registry import AnyCommand, Registry
 
 
@@ -18,9 +19,11 @@ class CommandEntry(msgspec.Struct, frozen=True):
     aliases: tuple[str, ...] = ()
     parameters: frozenset[str] = frozenset()
     complete: bool = True
-    """The bare name can be run: no parameter is required."""
+    """The bare name can be run: no parameter is required, or a window has a list for it."""
     tool: bool = False
     """A model's tool in the first place."""
+    usage: str = ""
+    """How it is written, if the bare name cannot be run."""
 
 
 class Catalogue(Mapping[str, CommandEntry]):
@@ -47,11 +50,13 @@ class Catalogue(Mapping[str, CommandEntry]):
 
 def _entry(command: AnyCommand) -> CommandEntry:
     fields = command.parameters.model_fields
+    complete = bool(command.opens) or not any(field.is_required() for field in fields.values())
     return CommandEntry(
         command.name,
         command.summary,
         tuple(command.aliases),
         frozenset(fields),
-        not any(field.is_required() for field in fields.values()),
+        complete,
         command.tool,
+        "" if complete else usage(command).removeprefix("Usage: "),
     )

@@ -64,7 +64,7 @@ async def test_commands_and_their_parameters() -> None:
 
 
 async def test_enter_runs_the_marked_command_unless_it_needs_more() -> None:
-    source = CommandSource(complete, runs=lambda name: name != "help")
+    source = CommandSource(complete, runs=lambda name: name != "help", usage=lambda name: f"/{name} <command>")
     app = PromptHost(keep_drafts=False, completions=[source])
     async with app.run_test() as pilot:
         await pilot.press(*"/mod")
@@ -77,6 +77,15 @@ async def test_enter_runs_the_marked_command_unless_it_needs_more() -> None:
         await pilot.press("enter")
         await pilot.pause()
         assert app.lines == ["model"] and app.area.input.text == "/help "
+        assert popup_text(app).strip() == "/help <command>"
+        await pilot.press("ctrl+u", "/")
+        assert await shown(app, pilot) == ["/model", "/help", "/more"]
+        assert app.area.input.key_use == "running" and "/help <command>" not in popup_text(app)
+        await pilot.press("down")
+        assert app.area.input.key_use == "choosing"
+        await pilot.press("up", "enter")
+        await pilot.pause()
+        assert app.lines == ["model", "model"] and app.area.input.text == ""
 
 
 async def test_enter_sends_a_whole_name() -> None:

@@ -87,6 +87,7 @@ class CommandSource:
         used: names of commands that the person used, the latest first; they come first, then what most people want,
             then the others by subject.
         runs: whether a command needs no parameters.
+        usage: how a command is written.
         views: words that open a view of the window, with what they say → its key.
     """
 
@@ -95,12 +96,14 @@ class CommandSource:
         complete: CompleteLine,
         used: Callable[[], Sequence[str]] = _none_used,
         runs: Callable[[str], bool] = lambda _: False,
+        usage: Callable[[str], str] = lambda _: "",
         views: Mapping[str, WindowView] | None = None,
     ) -> None:
         self._complete = complete
         self._views = views or {}
         self._used = used
         self._runs = runs
+        self._usage = usage
 
     def start(self, before: str, row: int) -> int | None:
         if row != 0 or not before.startswith("/") or before.startswith("//") or before.endswith("'"):
@@ -131,6 +134,8 @@ class CommandSource:
             typed = before[item.start :]
             fit = fuzzy_match(typed, item.value)
             view = views.get(item.value)
+            alone = first and not before[: item.start].strip(" /")
+            runs = alone and (view is not None or self._runs(item.value))
             found.append(
                 CompletionItem(
                     insert=item.value,
@@ -144,9 +149,8 @@ class CommandSource:
                     key=_KEYS.get(item.value) or (views[item.value].key if item.value in views else "")
                     if first
                     else "",
-                    runs=first
-                    and not before[: item.start].strip(" /")
-                    and (view is not None or self._runs(item.value)),
+                    runs=runs,
+                    usage=self._usage(item.value) if alone and not runs else "",
                 )
             )
         return found

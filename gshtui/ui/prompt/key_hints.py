@@ -17,9 +17,9 @@ from gshtui.ui.kit.keys.sendable_keys import is_sent
 from gshtui.ui.kit.textual.driver import sends_every_key
 from gshtui.ui.kit.textual.typed_app import app_of
 
-KeyUse = Literal["writing", "normal", "searching", "choosing", "listing", "editing"]
-"""What keys do in the input: write (or command, with vi's keys), search, choose from the list (or only by tab, while
-enter still sends), or change a queued prompt."""
+KeyUse = Literal["writing", "normal", "searching", "running", "choosing", "listing", "editing"]
+"""What keys do in the input: write (or command, with vi's keys), search, run the marked command, choose from the list
+(or only by tab, while enter still sends), or change a queued prompt."""
 
 _INPUT: Mapping[KeyUse, tuple[tuple[str, str], ...]] = {
     "writing": (
@@ -38,6 +38,7 @@ _INPUT: Mapping[KeyUse, tuple[tuple[str, str], ...]] = {
         ("app.help", "help"),
     ),
     "searching": (("prompt.submit", "use it"), ("prompt.history", "next"), ("escape", "back")),
+    "running": (("prompt.submit", "run"), ("prompt.complete", "choose"), ("escape", "close the list")),
     "choosing": (("prompt.submit", "choose"), ("escape", "close the list")),
     "listing": (("prompt.submit", "send"), ("prompt.complete", "choose"), ("escape", "close the list")),
     "editing": (("prompt.submit", "save"), ("escape", "discard changes")),

@@ -49,6 +49,8 @@ class CompletionItem(msgspec.Struct, frozen=True):
     """The id of the key that does the same."""
     runs: bool = False
     """A command that needs no more: choosing it by enter runs it."""
+    usage: str = ""
+    """How a command that needs more is written; shown once it is chosen."""
 
     @property
     def shown(self) -> str:
@@ -376,13 +378,22 @@ class WordCompletion:
 
     @property
     def wants_enter(self) -> bool:
-        """Whether enter is for the list: a candidate was chosen by key, or it would change a word that was begun."""
+        """Whether enter is for the list: a candidate was chosen by key, it would change a word that was begun, or a
+        slash alone asks for a command.
+        """
         chosen = self._popup.chosen
         if chosen is None or self._completer.pending:
             return False
         row, column = self._area.cursor_location
         word = self._area.document[row][chosen.start : column]
-        return self._popup.moved or word not in ("", chosen.insert)
+        return self._popup.moved or word not in ("", chosen.insert) or self._area.text == "/"
+
+    @property
+    def wants_to_run(self) -> bool:
+        """Whether enter runs the marked command instead of only writing it."""
+        chosen = self._popup.chosen
+        at_end = self._area.cursor_location == self._area.document.end
+        return chosen is not None and chosen.runs and at_end and self.wants_enter
 
     @property
     def pending(self) -> bool:
@@ -408,3 +419,4 @@ class WordCompletion:
         self._area.type_over(candidate.insert + space, (row, candidate.start), (row, column))
         if candidate.ends_word:
             self.close()
+        self._popup.note(candidate.usage)

@@ -222,7 +222,8 @@ class PromptInput(FoldingArea):
         if self._history.searching:
             return "searching"
         if self.popup.is_open:
-            return "choosing" if self._completion.wants_enter else "listing"
+            wanted: KeyUse = "running" if self._completion.wants_to_run else "choosing"
+            return wanted if self._completion.wants_enter else "listing"
         if self._vi is not None and not self._vi.types:
             return "normal"
         return "editing" if self.editing else "writing"
@@ -472,9 +473,9 @@ class PromptInput(FoldingArea):
     def action_submit(self) -> None:
         """Send, unless the list wants the key, or a backslash at the end of the line asks for another line."""
         if self._history.searching or self._completion.wants_enter:
-            chosen = None if self._history.searching else self.popup.chosen
+            runs = not self._history.searching and self._completion.wants_to_run
             self.action_complete()
-            if chosen is not None and chosen.runs and self.value == f"/{chosen.insert} ":
+            if runs:
                 self._send()
             return
         row, column = self.cursor_location

@@ -401,8 +401,12 @@ def make_main_area(bridge: Bridge, now: Callable[[], float], views: Mapping[str,
     def runs(name: str) -> bool:
         return name in bridge.commands and bridge.commands[name].complete
 
+    def usage(name: str) -> str:
+        words = bridge.commands[name].usage if name in bridge.commands else ""
+        return words and f"/{words}"
+
     shown = {word: WindowView(key, KEYS[key].help) for word, key in views.items()}
-    area.input.add_source(CommandSource(bridge.complete, area.input.past.commands, runs, shown))
+    area.input.add_source(CommandSource(bridge.complete, area.input.past.commands, runs, usage, shown))
 
     def connect() -> None:
         _connect(bridge, area)
