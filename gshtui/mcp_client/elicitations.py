@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
 from typing import Any, cast
 
 import msgspec
@@ -16,6 +18,14 @@ from gshtui.text.sanitise import literal, one_line
 
 _YES = frozenset({"true", "yes", "y", "1", "on"})
 _NO = frozenset({"false", "no", "n", "0", "off"})
+
+
+class FieldError(McpError):
+    """A value is missing, or is not what its `field` (by name) asks for."""
+
+    def __init__(self, field: str, message: str, hint: str = "") -> None:
+        super().__init__(message, hint)
+        self.field = field
 
 
 class Elicitations(msgspec.Struct):
@@ -63,13 +73,13 @@ def parsed_values(asked: Elicitation, words: str) -> dict[str, Any]:
         name, equals, text = word.partition("=")
         if not equals or name not in asked.fields:
             raise McpError(f"{one_line(literal(name), 40)!r} is not one of its values.", hint)
-        found[name] = _value(name, asked.fields[name], text, hint)
+        found[name] = _value(name, name, asked.fields[name], text, hint)
     for name, schema in asked.fields.items():
         default: Any = schema.get("default") if is_object(schema) else None
         if name not in found and default is not None:
             found[name] = default
     if missing := [name for name in asked.required if name not in found]:
-        raise McpError(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing.", hint)
+        raise FieldError(missing[0], _missing(missing), hint)
     return found
 
 
@@ -78,21 +88,26 @@ def checked_values(asked: Elicitation, given: Mapping[str, Any]) -> dict[str, An
     words = {name: value for name, value in given.items() if value not in ("", None, [])}
     if unknown := next((name for name in words if name not in asked.fields), ""):
         raise McpError(f"{one_line(literal(unknown), 40)!r} is not one of its values.")
-    found = {name: field_value(name, asked.fields[name], value) for name, value in words.items()}
+    found = {name: _form_value(name, asked.fields[name], value) for name, value in words.items()}
     if missing := [name for name in asked.required if name not in found]:
-        raise McpError(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing.")
+        raise FieldError(missing[0], _missing([field_title(name, asked.fields.get(name)) for name in missing]))
     return found
 
 
-def field_value(name: str, schema: object, given: object) -> Any:
+def _missing(labels: list[str]) -> str:
+    return f"{', '.join(labels)} {'is' if len(labels) == 1 else 'are'} missing."
+
+
+def _form_value(name: str, schema: object, given: object) -> Any:
     """One value of a form as its schema wants it. Raises `McpError`: it is none."""
     told = obj(schema)
     if isinstance(given, bool) and told.get("type") == "boolean":
         return given
     words = ",".join(map(str, given)) if is_array(given) else str(given)
-    value = _value(name, schema, words, "")
+    label = field_title(name, schema)
+    value = _value(name, label, schema, words, "")
     if (wrong := _outside(told, value)) is not None:
-        raise McpError(f"{name} must be {wrong}.")
+        raise FieldError(name, f"{label} must be {wrong}.")
     return value
 
 
@@ -129,7 +144,40 @@ def _is_boolean(schema: object) -> bool:
 
 
 def fields_text(asked: Elicitation) -> str:
-    return one_line(literal(", ".join(_field(name, schema) for name, schema in asked.fields.items())), 600)
+    """The names of the values and what each is, for who types them."""
+    return one_line(literal(", ".join(f"{name} ({_kind(one) or 'text'})" for name, one in asked.fields.items())), 600)
+
+
+def question_text(asked: Elicitation) -> str:
+    """What is asked for, a line for each value, as its form calls it."""
+    return "\n".join(["It asks for:", *(_question_line(name, schema) for name, schema in asked.fields.items())])
+
+
+def _question_line(name: str, schema: object) -> str:
+    kind, about = _kind(schema), obj(schema).get("description") or ""
+    words = f"{field_title(name, schema)}{f' ({kind})' if kind else ''}{f': {about}' if about else ''}"
+    return f"- {one_line(literal(words), 300)}"
+
+
+def _kind(schema: object) -> str:
+    """What a value is, in words; empty: any text."""
+    return " or ".join(value for value, _ in field_choices(schema)[:20]) or field_hint(schema).partition(", such")[0]
+
+
+def field_title(name: str, schema: object) -> str:
+    """What a person calls a field."""
+    return one_line(literal(str(obj(schema).get("title") or name)), 60)
+
+
+def field_hint(schema: object) -> str:
+    """What a person can write in a free field, with an example; empty: any text."""
+    return _KINDS.get(_form(obj(schema)), "")
+
+
+def _form(told: Mapping[str, Any]) -> str:
+    """The type of a value, and of a text its format."""
+    kind = str(told.get("type") or "string")
+    return str(told.get("format")) if kind == "string" else kind
 
 
 def field_choices(schema: object) -> list[tuple[str, str]]:
@@ -152,25 +200,38 @@ def field_choices(schema: object) -> list[tuple[str, str]]:
     return found
 
 
-def _field(name: str, schema: object) -> str:
-    told = obj(schema)
-    kind = " or ".join(value for value, _ in field_choices(schema)[:20]) or told.get("type")
-    about = told.get("description") or told.get("title") or ""
-    return f"{name} ({kind or 'string'}{f': {about}' if about else ''})"
+_KINDS = {
+    "array": "words, with commas between",
+    "boolean": "yes or no",
+    "date": "a date, such as 2026-01-31",
+    "date-time": "a date and time, such as 2026-01-31T09:30:00Z",
+    "email": "an email address, such as ann@example.org",
+    "integer": "a whole number, such as 3",
+    "number": "a number, such as 2.5",
+    "uri": "an address, such as https://example.org",
+}
+_EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)*")
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 
-_KINDS = {"integer": "a whole number, such as 3", "number": "a number, such as 2.5", "boolean": "yes or no"}
+def _matches(form: re.Pattern[str], text: str, read: Callable[[str], object] = str) -> str:
+    if form.fullmatch(text) is None:
+        raise ValueError
+    read(text)
+    return text
 
 
-def _value(name: str, schema: object, text: str, hint: str) -> Any:
+def _value(name: str, label: str, schema: object, text: str, hint: str) -> Any:
     told = obj(schema)
     offered = [value for value, _ in field_choices(schema)]
     words = [one.strip() for one in text.split(",") if one.strip()] if told.get("type") == "array" else [text]
     if offered and not set(words) <= set(offered):
         some = "any" if told.get("type") == "array" else "one"
-        raise McpError(f"{name} must be {some} of {one_line(literal(', '.join(offered)), 200)}.", hint)
+        raise FieldError(name, f"{label} must be {some} of {one_line(literal(', '.join(offered)), 200)}.", hint)
     try:
-        match told.get("type"):
+        match _form(told):
             case "integer":
                 return int(text)
             case "number":
@@ -181,7 +242,15 @@ def _value(name: str, schema: object, text: str, hint: str) -> Any:
                 raise ValueError
             case "array":
                 return words
+            case "email":
+                return _matches(_EMAIL, text)
+            case "uri":
+                return _matches(_URI, text)
+            case "date":
+                return _matches(_DATE, text, date.fromisoformat)
+            case "date-time":
+                return _matches(_MOMENT, text, datetime.fromisoformat)
             case _:
                 return text
     except ValueError:
-        raise McpError(f"{name} must be {_KINDS[str(told.get('type'))]}.", hint) from None
+        raise FieldError(name, f"{label} must be {field_hint(schema)}.", hint) from None

@@ -61,9 +61,9 @@ async def test_what_is_filled_in_is_the_answer_once_it_is_right() -> None:
         form = await opened(app, pilot, question())
         assert app.hub is not None
         await pilot.press("ctrl+s")
-        assert "project, kind are missing" in wrong(form)
+        assert "Project, kind are missing" in wrong(form)
         await pilot.press("x", "ctrl+s")
-        assert "project must be at least 2 characters" in wrong(form)
+        assert "Project must be at least 2 characters" in wrong(form)
         await pilot.press("y", "ctrl+s")
         assert "kind is missing" in wrong(form)
         assert [words for words, _ in form.query_one("#value-1", Select)._options[1:]] == ["A bug", "An idea"]
@@ -120,6 +120,20 @@ async def test_any_schema_is_shown_and_none_drives_the_terminal(fields: dict[str
         assert "\x1b" not in texts
         await pilot.press("ctrl+s")
         await pilot.pause()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (61, 20), (40, 15)])
+async def test_its_keys_and_what_is_wrong_are_in_sight_however_many_fields_it_has(size: tuple[int, int]) -> None:
+    fields = {f"field{number}": {"title": f"Title {number}", "description": "About it"} for number in range(30)}
+    app = Window()
+    async with app.run_test(size=size) as pilot:
+        form = await opened(app, pilot, question(fields, ("field0",)))
+        await pilot.press("ctrl+s")
+        await settled(pilot)
+        assert wrong(form) == "Title 0 is missing."
+        for shown in (".dialog-wrong", ".dialog-hint", "#send", "#close", "#value-0"):
+            region = form.query_one(shown).region
+            assert region and region.bottom < size[1], shown
 
 
 @screens(light=True)

@@ -2,7 +2,14 @@
 
 import pytest
 
-from gshtui.mcp_client.elicitations import Elicitations, defaults, parsed_values
+from gshtui.mcp_client.elicitations import (
+    Elicitations,
+    FieldError,
+    checked_values,
+    defaults,
+    parsed_values,
+    question_text,
+)
 from gshtui.mcp_client.server_definition import McpError
 from gshtui.mcp_client.server_requests import Elicitation
 
@@ -38,6 +45,39 @@ def test_other_values_are_refused(words: str, why: str) -> None:
         parsed_values(ASKED, words)
     assert "\x1b" not in str(refused.value)
     assert "red or blue" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("form", "right", "wrong"),
+    [
+        ("email", ["ann@example.org", "ann+x@localhost"], ["notmail", "a@", "@b", "a b@c.org", "a@b@c", "a@.org"]),
+        ("uri", ["https://example.org/a?b", "urn:isbn:1"], ["example.org", "https:", "https://a b", "1:x"]),
+        ("date", ["2026-02-28"], ["2026-02-30", "20260228", "2026-W01-1", "28.2.2026"]),
+        ("date-time", ["2026-01-31T09:30:00Z", "2026-01-31T09:30:00.5+02:00"], ["2026-01-31", "2026-01-31T25:00:00Z"]),
+        ("unknown", ["anything"], []),
+    ],
+)
+def test_a_text_has_the_format_that_is_asked_for(form: str, right: list[str], wrong: list[str]) -> None:
+    asked = Elicitation("", {"mail": {"type": "string", "format": form, "title": "Your address"}}, ("mail",))
+    for text in right:
+        assert checked_values(asked, {"mail": text}) == {"mail": text}
+    for text in wrong:
+        with pytest.raises(FieldError, match=r"^Your address must be an? ") as refused:
+            checked_values(asked, {"mail": text})
+        assert refused.value.field == "mail"
+        with pytest.raises(FieldError, match=r"^mail must be an? "):
+            parsed_values(asked, f"mail='{text}'")
+
+
+def test_a_question_says_what_it_asks_for_in_plain_words() -> None:
+    fields = {**ASKED.fields, "mail": {"format": "email", "title": "Your address", "description": "For the receipt."}}
+    assert question_text(Elicitation("Which?", fields)).split("\n") == [
+        "It asks for:",
+        "- colour (red or blue)",
+        "- bright (yes or no)",
+        "- count (a whole number)",
+        "- Your address (an email address): For the receipt.",
+    ]
 
 
 def test_agreeing_is_enough_only_where_nothing_else_is_asked() -> None:

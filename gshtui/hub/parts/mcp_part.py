@@ -15,7 +15,7 @@ from gshtui.commands.declaration import Assessment, Effect
 from gshtui.guard.approval.gate import Call, Verdict
 from gshtui.hub.hub import Hub
 from gshtui.mcp_client.configured_servers import configured_servers
-from gshtui.mcp_client.elicitations import checked_values, defaults, fields_text
+from gshtui.mcp_client.elicitations import checked_values, defaults, question_text
 from gshtui.mcp_client.server_connection import ConnectionOptions
 from gshtui.mcp_client.server_definition import McpError
 from gshtui.mcp_client.server_pool import ServerPool, ServerQuestion
@@ -82,9 +82,10 @@ class HubServerHost:
     ) -> Mapping[str, Any] | None:
         """The values that the person gives in a form, or by `mcp answer`; `None`: they decline."""
         values = self._hub.mcp_servers().elicitations.open(server, asked)
+        names = " ".join(f"{name}=…" for name in asked.fields)
         told = (
-            f"It asks for {fields_text(asked)}.\nWhere there is no form, answer with"
-            f" /mcp answer {server} 'NAME=VALUE …', or deny."
+            f"{question_text(asked)}\nWhere there is no form, answer with"
+            f" /mcp answer {server} '{one_line(literal(names), 300)}', or deny."
         )
         form = {"fields": dict(asked.fields), "required": list(asked.required)}
         question = start_job(

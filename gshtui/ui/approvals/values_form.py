@@ -14,8 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Select, Static
 
 from gshtui.bus.events.approval_events import ApprovalRequested
-from gshtui.mcp_client.elicitations import checked_values, field_choices
-from gshtui.mcp_client.server_definition import McpError
+from gshtui.mcp_client.elicitations import FieldError, checked_values, field_choices, field_hint, field_title
 from gshtui.mcp_client.server_requests import Elicitation
 from gshtui.system.json_types import is_array, obj
 from gshtui.text.sanitise import literal, one_line
@@ -45,12 +44,12 @@ class ValuesForm(FormScreen[dict[str, Any]]):
                 for name, schema in self._asked.fields.items():
                     told = obj(schema)
                     mark = " *" if name in self._asked.required else ""
-                    label = Static(Content(_line(told.get("title") or name, 24) + mark), classes="form-label")
+                    label = Static(Content(_line(field_title(name, schema), 24) + mark), classes="form-label")
                     yield Horizontal(label, self._fields[name], classes="form-row")
                     if about := _line(told.get("description"), 300):
                         yield Static(Content.styled(about, "$foreground-muted"), classes="form-about")
             yield self._wrong
-            hint = "* is needed. The server gets exactly these values; give it no password."
+            hint = "* is needed · tab for the next field\nThe server gets exactly these values; give it no password."
             yield Static(Content(hint), classes="dialog-hint")
             with Horizontal(classes="dialog-buttons"):
                 yield Button("Send (ctrl+s)", id="send", variant="primary", compact=True)
@@ -59,15 +58,23 @@ class ValuesForm(FormScreen[dict[str, Any]]):
     def on_mount(self) -> None:
         next(iter(self._fields.values())).focus()
 
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        """Scroll the fields where there is no room for all of them: what is around them stays in sight."""
+        dialog, fields = self.query_one(".dialog"), self.query_one(".form-fields")
+        others = [one.outer_size.height + one.styles.margin.height for one in dialog.children if one is not fields]
+        fields.styles.max_height = max(2, self.size.height - dialog.gutter.height - sum(others))
+
     def action_submit(self) -> None:
         """Return the values, or say what is wrong with one."""
         try:
             self.dismiss(checked_values(self._asked, {name: _value(field) for name, field in self._fields.items()}))
-        except McpError as error:
+        except FieldError as error:
             self._wrong.update(Content(error.message))
-            named = next((name for name in self._fields if error.message.startswith(name)), "")
-            if named:
-                self._fields[named].focus()
+            self._fields[error.field].focus()
+            self.call_after_refresh(self._fit)
 
 
 def _field(number: int, schema: object) -> Widget:
@@ -84,10 +91,9 @@ def _field(number: int, schema: object) -> Widget:
         start = str(default) if any(str(default) == value for _, value in options) else Select.NULL
         return Select(options, value=start, id=id, prompt="choose", compact=True)
     text = ", ".join(map(str, default)) if is_array(default) else _line(default, 1_000)
-    said = {"integer": "a whole number", "number": "a number", "array": "words, with commas between"}
     offered = ", ".join(value for value, _ in choices)
-    placeholder = _line(f"any of {offered}" if offered else said.get(str(told.get("type")), told.get("format")), 100)
-    return LineField(text, placeholder=placeholder, id=id)
+    placeholder = f"any of {offered}" if offered else field_hint(schema)
+    return LineField(text, placeholder=_line(placeholder, 100), id=id)
 
 
 def _value(field: Widget) -> object:
