@@ -6,7 +6,9 @@ the hub with the fleet's commands.
 
 from __future__ import annotations
 
+import asyncio
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -164,7 +166,7 @@ class _Finisher:
     async def finish(self, invocation: Invocation, wanted: FinishWorktree) -> FinishedWorktree:
         tree, agents = await self._found(invocation, wanted.name)
         plan = await self._plan(tree, wanted)
-        if invocation.cwd.resolve().is_relative_to(Path(tree.path).resolve()):
+        if await asyncio.to_thread(_is_inside, invocation.cwd, tree):
             raise CommandError(f"{tree.shown} is your current folder.", hint="Finish it from another one.")
         if (agents or plan.lost) and not wanted.yes:
             named = ", ".join(f"{row.name} ({row.id})" for row in agents)
@@ -218,13 +220,8 @@ class _Finisher:
             tree = await find_worktree(Path(row.worktree))
         else:
             tree = await self._tree(invocation.cwd, name)
-        place = Path(tree.path).resolve()
-        there = [
-            row
-            for row in self._fleet.rows()
-            if not is_over(row) and Path(row.worktree or row.cwd).resolve().is_relative_to(place)
-        ]
-        return tree, there
+        rows = [row for row in self._fleet.rows() if not is_over(row)]
+        return tree, await asyncio.to_thread(_those_inside, rows, tree)
 
     async def _agent(self, name: str) -> AgentRow | None:
         try:
@@ -236,14 +233,25 @@ class _Finisher:
 
     async def _tree(self, cwd: Path, name: str) -> Worktree:
         trees = await list_worktrees(cwd)
-        folder = (cwd / Path(name).expanduser()).resolve()
-        for tree in trees:
-            if tree.branch == name or Path(tree.path).resolve() == folder:
-                return tree
+        if (found := await asyncio.to_thread(_named, trees, name, cwd)) is not None:
+            return found
         raise CommandError(
             f"There is no agent, branch or worktree {one_line(visible(name), 80)}.",
             hint=known_names("worktrees", (tree.branch or tree.shown for tree in trees[1:])),
         )
+
+
+def _is_inside(folder: Path, tree: Worktree) -> bool:
+    return folder.resolve().is_relative_to(Path(tree.path).resolve())
+
+
+def _those_inside(rows: Sequence[AgentRow], tree: Worktree) -> list[AgentRow]:
+    return [row for row in rows if _is_inside(Path(row.worktree or row.cwd), tree)]
+
+
+def _named(trees: Sequence[Worktree], name: str, cwd: Path) -> Worktree | None:
+    folder = (cwd / Path(name).expanduser()).resolve()
+    return next((tree for tree in trees if tree.branch == name or Path(tree.path).resolve() == folder), None)
 
 
 def _sentence(text: str) -> str:

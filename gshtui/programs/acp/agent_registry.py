@@ -114,7 +114,8 @@ async def plan(registry: str, name: str) -> AgentPlan:
         raise RegistryError(f"The registry names no version of {shown}.", "Nothing was installed.")
     problems: list[str] = []
     ways: list[Way] = ["npx", "uvx", "binary"]
-    ways.sort(key=lambda way: way != "binary" and shutil.which(way) is None)  # what can run here comes first
+    missing = await asyncio.to_thread(lambda: [way for way in ways if way != "binary" and shutil.which(way) is None])
+    ways.sort(key=lambda way: way in missing)  # what can run here comes first
     for way in ways:
         about = obj(found.distribution.get(way))
         if about:
