@@ -65,7 +65,7 @@ def test_a_key_is_written_in_one_way() -> None:
         if not {"programs", "tmux"} & set(path.parts)
         for text in written(path)
     ]
-    assert [(where, text) for where, text in texts if text != "⏎" and _SPELLED.search(text)] == []
+    assert [(where, text) for where, text in texts if text.strip() != "⏎" and _SPELLED.search(text)] == []
     names = {printed_key(key) for row in KEYS.values() for key in row.keys.split(",")}
     assert [name for name in names if _SPELLED.search(name)] == []
     assert all(map(_SPELLED.search, ("esc to go back", "⏎ send", "PgUp", "Ctrl+C stops", "press ctrl-c")))
@@ -75,18 +75,28 @@ _FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _BULLET = re.compile(r"^ *(?:[-*]|\d+\.) ", re.MULTILINE)
 _WORDS = 60
 """Most words of a bullet: it has one fact."""
+_PARAGRAPH = 80
+"""Most words of a paragraph: what is longer is an example, bullets and a table."""
+
+
+def guide_parts() -> list[tuple[str, str, list[str]]]:
+    """Of the README and the guides, without blocks and tables: a file's name, a paragraph, and the bullets below it."""
+    guides = [source.ROOT / "README.md", *(source.ROOT / ".github" / "guides").glob("*.md")]
+    assert len(guides) > 20
+    texts = [(path.name, _FENCED.sub("", path.read_text(encoding="utf-8"))) for path in guides]
+    parts = [(name, part) for name, text in texts for part in re.split(r"\n(?=\n|#|\|)", text)]
+    split = [(name, _BULLET.split(part)) for name, part in parts if not part.startswith("|")]
+    return [(name, paragraph, bullets) for name, (paragraph, *bullets) in split]
 
 
 def test_a_bullet_of_a_guide_has_one_fact() -> None:
-    guides = [source.ROOT / "README.md", *(source.ROOT / ".github" / "guides").glob("*.md")]
-    assert len(guides) > 20
-    bullets = [
-        (path.name, bullet)
-        for path in guides
-        for part in re.split(r"\n(?=\n|#|\|)", _FENCED.sub("", path.read_text(encoding="utf-8")))
-        for bullet in _BULLET.split(part)[1:]
-    ]
-    assert [(name, bullet) for name, bullet in bullets if len(bullet.split()) > _WORDS] == []
+    found = [(name, bullet) for name, _, bullets in guide_parts() for bullet in bullets]
+    assert found and [(name, bullet) for name, bullet in found if len(bullet.split()) > _WORDS] == []
+
+
+def test_a_paragraph_of_a_guide_is_short() -> None:
+    found = [(name, paragraph) for name, paragraph, _ in guide_parts() if paragraph.strip()]
+    assert found and [(name, words) for name, words in found if len(words.split()) > _PARAGRAPH] == []
 
 
 def test_groups_of_settings_are_titles() -> None:
