@@ -98,7 +98,12 @@ class MailHarness:
 
 @contextlib.asynccontextmanager
 async def open_mail(
-    path: Path, *script: Sequence[Step], server: TmuxServer | None = None, start: bool = True, visiting: bool = False
+    path: Path,
+    *script: Sequence[Step],
+    server: TmuxServer | None = None,
+    start: bool = True,
+    visiting: bool = False,
+    hosted: bool = False,
 ) -> AsyncGenerator[MailHarness]:
     """A window with the agent `main` in conversation `s1`, which answers by the script, and its mail."""
     store = await Store.open(path)
@@ -112,6 +117,7 @@ async def open_mail(
         connected=linked.__contains__,
         terminals=AgentTerminals([server] if server else []),
         visiting=visiting,
+        hosted=hosted,
         answered=lambda letter: rooms[0].post_answer(letter),
     )
     calls = CallService(harness.bus, store, CallMail(store, room.outbox, lambda: ["main"], room), "amy")

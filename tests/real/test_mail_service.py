@@ -15,6 +15,7 @@ from gshtui.commands.declaration import CommandError
 from gshtui.fleet.mail import outbox
 from gshtui.fleet.native.unreached_prompts import UnreachedPrompts
 from gshtui.providers.port import ProviderError
+from gshtui.store.record.store import Store
 from gshtui.system.ids import new_id
 from tests.kit.mail_harness import open_mail
 from tests.kit.scripted_provider import Hang
@@ -269,3 +270,19 @@ async def test_what_a_killed_window_had_for_an_agent_that_was_not_there_waits_fo
         await m.wait_for_state(held[1], "submitted")
         assert [event.text for event in m.published(PromptSubmitted)] == ["two"]
         assert (await m.store.mail.find(held[0])).state == "held"
+
+
+@pytest.mark.parametrize("became", [["submitted"], ["held", "submitted"], ["held", "queued", "acted"], ["dropped"]])
+async def test_what_became_of_a_message_that_another_process_delivers_is_said_here(
+    path: Path, became: list[str]
+) -> None:
+    async with open_mail(path, hosted=True) as m:
+        program = await m.add_agent("claude", kind="cli", profile="claude")
+        letter = await m.send(program.id, "fix the parser", sender="person")
+        said = ["queued", *became]
+        elsewhere = await Store.open(path)
+        for count, state in enumerate(said[1:], 2):
+            await elsewhere.mail.change(letter.id, state=state)
+            await eventually(lambda: m.published_states(letter.id), until=lambda told, count=count: len(told) == count)
+        await elsewhere.close()
+        assert await m.published_states(letter.id) == said

@@ -73,6 +73,13 @@ def test_messages_that_wait_are_counted_once_each() -> None:
     assert reduce(state, MessageSubmitted(message="zz", agent="0001")) is state
 
 
+def test_the_details_count_prompts_that_were_not_sent() -> None:
+    for count, said in ((0, []), (1, ["prompt not sent"]), (2, ["2 prompts not sent"])):
+        waits = [MessageQueued(message=str(number), agent="0001") for number in range(count)]
+        lines, _ = draw_agents(list_agents(after(*changed(SEARCH), *waits)), 80, NOW, "0001")
+        assert [line.plain for line in lines if line.plain.endswith("not sent")] == said
+
+
 def test_who_waits_for_the_person_is_on_top_and_children_stand_behind_their_parents() -> None:
     state = after(HubStarted(cwd=HOME), AgentAdded(agent="main", name="main"), *MANY)
     order = [(placed.agent.id, placed.depth) for placed in list_agents(state).placed]

@@ -19,6 +19,7 @@ from gshtui.bus.events.agent_events import (
     TurnStarted,
 )
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.fleet_events import MessageQueued, MessageSubmitted
 from gshtui.bus.events.hub_events import HubStarted, Noticed
 from gshtui.bus.events.session_events import SessionOpened, SessionTitled
 from gshtui.bus.events.shell_events import ShellRecorded
@@ -117,3 +118,8 @@ def test_a_new_hub_is_told_what_an_earlier_one_has_and_nothing_twice(kinds: list
     delivered = data.draw(st.integers(0, len(events)))
     assert list(snapshot.undelivered_events(delivered)) == list(merged(events[:delivered]))
     assert snapshot.turn_events() == list(merged(events))
+
+
+def test_a_message_that_was_sent_does_not_wait_for_a_later_window() -> None:
+    events = [MessageQueued(message="m", agent="0001"), MessageSubmitted(message="m", agent="0001")]
+    assert told(*events) == events

@@ -17,10 +17,21 @@ from typing import Literal
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, PromptEdited, PromptWithdrawn, TurnFinished, TurnStarted
-from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded, MessagePosted, MessagesHeldUp
+from gshtui.bus.events.fleet_events import (
+    AgentChanged,
+    AgentEnded,
+    MessageActed,
+    MessageDropped,
+    MessageHeld,
+    MessagePosted,
+    MessageQueued,
+    MessagesHeldUp,
+    MessageState,
+    MessageSubmitted,
+)
 from gshtui.bus.events.hub_events import Noticed, WaitReported
 from gshtui.bus.events.session_events import SessionOpened
-from gshtui.bus.letter import UNREACHED, Letter
+from gshtui.bus.letter import OPEN, UNREACHED, Letter
 from gshtui.fleet.mail.delivery_state import Answered, DeliveryState, no_call
 from gshtui.fleet.mail.transports import DeliveryUnsure, MailTransports, NotDeliverable, RecipientGone, Route
 from gshtui.fleet.mail.unsent_prompts import LOOK_EVERY as UNSENT_EVERY
@@ -56,7 +67,12 @@ DELIVERY_EVENTS = (
     PromptEdited,
     AgentChanged,
     AgentEnded,
+    MessageActed,
+    MessageDropped,
+    MessageHeld,
     MessagePosted,
+    MessageQueued,
+    MessageSubmitted,
     SessionOpened,
 )
 
@@ -80,6 +96,8 @@ class Delivery:
         """Agent → since when its next message cannot be typed."""
         self._told_held_up: dict[str, str] = {}
         """Agent → what was said of that."""
+        self._said_to_wait: dict[str, MessageState] = {}
+        """Message → in which state it was said here to wait."""
         self._unsent = UnsentPrompts(bus, store, carriers, self.progress)
         self._looked = 0.0
         """When unsent prompts were looked at last."""
@@ -194,6 +212,7 @@ class Delivery:
             del self._held_up[agent]  # it was dropped, or is held
             self._tell_held_up(agent, "")
         self._waiting = bool(waiting)
+        await self._tell_of_others()
         now = time.monotonic()
         self._not_before = {who: until for who, until in self._not_before.items() if who in waiting and until > now}
         for who, letters in waiting.items():
@@ -218,6 +237,21 @@ class Delivery:
                     # One that does not wait may stand behind it.
                     if not any(not other.defer for other in letters):
                         break
+
+    async def _tell_of_others(self) -> None:
+        """Say what became of messages that were said here to wait, and that another process delivers."""
+        for id, said in tuple(self._said_to_wait.items()):
+            with contextlib.suppress(StoreError):
+                letter = await self._store.mail.find(id)
+                if letter.state != said and (await self._carriers.route(letter)).standing == "elsewhere":
+                    self._note_waiting(id, letter.state)
+                    self.progress.publish_change(letter)
+
+    def _note_waiting(self, id: str, state: MessageState) -> None:
+        if state in OPEN:
+            self._said_to_wait[id] = state
+        else:
+            self._said_to_wait.pop(id, None)
 
     def _delivery_ended(self, who: str) -> None:
         self._busy_with.pop(who, None)
@@ -354,6 +388,8 @@ class Delivery:
                 self._not_before.pop(event.agent, None)
             elif isinstance(event, TurnStarted):
                 self._carriers.busy.note(event.agent, works=True)
+            elif isinstance(event, MessageQueued | MessageHeld | MessageSubmitted | MessageActed | MessageDropped):
+                self._note_waiting(event.message, event.state)
             elif isinstance(event, SessionOpened) and event.follows:
                 await self._follow(event)
             await self.progress.heard(event)

@@ -32,6 +32,7 @@ from gshtui.bus.events.agent_events import (
     TurnStarted,
 )
 from gshtui.bus.events.approval_events import AgentModeChanged, ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.fleet_events import MessageSubmitted
 from gshtui.bus.events.hub_events import FaultReported, Noticed, SubscriberFailed
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.events.shell_events import ShellFolderChanged, ShellNoted, ShellRecorded
@@ -60,6 +61,7 @@ _PASSING = (FaultReported, Noticed, ProviderRetried, SubscriberFailed, ToolOutpu
 _RECORDED = (ShellRecorded, ShellNoted, ShellFolderChanged)
 """What the window's panes read from the record, of which there is no end."""
 _INTENTS = ("Requested", "Submitted", "Answered", "Begun")
+_NO_INTENTS = (ApprovalRequested, MessageSubmitted)
 _FOLDED_AT = 2_000
 """Events; then those that may be are merged."""
 
@@ -76,7 +78,7 @@ class WindowHistory:
         """Take an event."""
         if isinstance(event, _PASSING + _RECORDED):
             return
-        if type(event).__name__.endswith(_INTENTS) and not isinstance(event, ApprovalRequested):
+        if type(event).__name__.endswith(_INTENTS) and not isinstance(event, _NO_INTENTS):
             return
         match event:
             case SessionOpened():

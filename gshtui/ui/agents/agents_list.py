@@ -365,9 +365,8 @@ def _details(agent: AgentView, width: int, now: float) -> list[Content]:
     source = "" if agent.row.status_source == "event" else f" by {agent.row.status_source}"
     facts.append(" · ".join(filter(None, (f"{agent.status}{source}", age_of(agent, now), _clean(agent.row.doing)))))
     if waits := agent.queued + len(agent.messages):
-        what = "message" if agent.terminal else "prompt"
         why = f": {_clean(agent.row.held_up)}" if agent.row.held_up else ""
-        facts.append(f"{waits} {what}{'s' if waits > 1 else ''} waiting{why}")
+        facts.append(f"{f'{waits} prompts' if waits > 1 else 'prompt'} not sent{why}")
     if spent := spending(agent):
         facts.append(_longest_that_fits((spent, spending(agent, window=False)), width))
     return [Content(), *(Content.styled(fact, _MUTED).truncate(width, ellipsis=True) for fact in facts)]
