@@ -179,7 +179,7 @@ class QuestionParts(NamedTuple):
 
 def _letters(text: str) -> str:
     """What two layouts of the same words have in common."""
-    return "".join(text.replace("⏎", "").split())
+    return "".join(text.replace("␊", "").split())
 
 
 def question_parts(request: ApprovalRequested) -> QuestionParts:

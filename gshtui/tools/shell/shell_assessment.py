@@ -83,7 +83,7 @@ def assess_line(command: str, folder: Location, project: Path, *, own_shell: boo
         why = ""
     return Assessment(
         effect=Effect.EXECUTE,
-        subject=one_line(literal(command.strip().replace("\n", " ⏎ ")), limit=300),
+        subject=one_line(literal(command.strip().replace("\n", " ␊ ")), limit=300),
         inside=not why,
         detail=f"in {folder.shown if folder.shown != '.' else folder.real}\n{visible(command, counted=False)}",
         key=f"{folder.real}\0{command}",
