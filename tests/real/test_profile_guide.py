@@ -16,6 +16,7 @@ from gshtui.commands.declaration import Caller, CommandError, Invocation
 from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.hub.command_sources import agent_screen
 from gshtui.programs.check.profile_trials import ScreenTrial, TryProfile, trial_action
+from gshtui.programs.profiles import profile as structures
 from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.profiles.profile import GENERIC, ProfileKeys, ProgramModeRule
 from tests.kit.fleet_harness import FleetHarness, wait_for_status, wait_for_text
@@ -111,7 +112,7 @@ def test_its_overlay_is_one(home: Home) -> None:
 
 def test_its_table_has_every_key() -> None:
     known = set(re.findall(r"[a-z_.]+", GUIDE.partition("## All keys")[2].partition("\n## ")[0]))
-    tables = [kind for kind in vars(profiles).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
+    tables = [kind for kind in vars(structures).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
     assert ProgramModeRule in tables and ProfileKeys in tables
     read = [table for table in tables if table.__struct_config__.forbid_unknown_fields]
     keys = {name for table in read for name in table.__struct_fields__}
