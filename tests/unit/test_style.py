@@ -76,16 +76,16 @@ _BULLET = re.compile(r"^ *(?:[-*]|\d+\.) ", re.MULTILINE)
 _WORDS = 60
 """Most words of a bullet: it has one fact."""
 _PARAGRAPH = 80
-"""Most words of a paragraph: what is longer is an example, bullets and a table."""
+"""Most words of a paragraph or a row of a table: what is longer is an example, bullets and a table."""
 
 
 def guide_parts() -> list[tuple[str, str, list[str]]]:
-    """Of the README and the guides, without blocks and tables: a file's name, a paragraph, and the bullets below it."""
+    """Of the README and the guides, without blocks: a file's name, a paragraph or a row, and the bullets below it."""
     guides = [source.ROOT / "README.md", *(source.ROOT / ".github" / "guides").glob("*.md")]
     assert len(guides) > 20
     texts = [(path.name, _FENCED.sub("", path.read_text(encoding="utf-8"))) for path in guides]
     parts = [(name, part) for name, text in texts for part in re.split(r"\n(?=\n|#|\|)", text)]
-    split = [(name, _BULLET.split(part)) for name, part in parts if not part.startswith("|")]
+    split = [(name, _BULLET.split(part)) for name, part in parts]
     return [(name, paragraph, bullets) for name, (paragraph, *bullets) in split]
 
 
