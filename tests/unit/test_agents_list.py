@@ -157,6 +157,11 @@ def test_what_is_said_of_one_agent() -> None:
     assert wide[2] == "● thinking look-around explore grep parse_empty $0.12 4 s"
 
 
+def test_a_pane_as_wide_as_a_window_of_sixty_has_headings() -> None:
+    lines, _ = draw_agents(list_agents(after(*changed(SEARCH, CLAUDE))), 58, NOW)
+    assert lines[0].plain.split() == ["state", "name", "task", "or", "last", "line", "age"]
+
+
 @pytest.mark.parametrize("width", [18, 24, 40, 60, 120])
 def test_eleven_agents_take_a_row_each_and_names_are_whole(width: int) -> None:
     rows = [row(f"{n:04}", f"worker-{n}", doing=f"task {n}", status="idle" if n % 2 else "tool") for n in range(20, 30)]

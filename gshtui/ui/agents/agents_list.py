@@ -154,8 +154,8 @@ def _tree(agents: list[AgentView]) -> tuple[AgentPlace, ...]:
     return tuple(placed)
 
 
-COLUMNS = 60
-"""Cells of a pane from which on each fact has a column of its own, with a heading."""
+COLUMNS = 58
+"""Cells from which on each fact has a column of its own, with a heading: those of the pane in a window of 60."""
 _ROOM = 3
 """Cells below which nothing is said behind a name."""
 _TASK = 9

@@ -34,7 +34,9 @@ AT_ONCE = 12
 SLOWLY = 0.25
 """Seconds between redraws of a longer list."""
 _ROOMY = 22
-"""Columns from which on the title says in words how many wait."""
+"""Columns from which on the title has words between its numbers."""
+_WORDY = 28
+"""Columns from which on the title says in words that they wait for the person."""
 
 
 class AgentsPane(Pane):
@@ -173,7 +175,8 @@ class AgentsPane(Pane):
         agents = [placed.agent for placed in self.listing.placed]
         waiting = sum(agent.waits_for_you for agent in agents)
         of = " of " if self.columns >= _ROOMY else "/"
-        words = f"{waiting}{of}{len(agents)} ◆" if waiting and len(agents) > 1 else str(len(agents))
+        asks = f" {'needs' if waiting == 1 else 'need'} you" if self.columns >= _WORDY else " ◆"
+        words = f"{waiting}{of}{len(agents)}{asks}" if waiting and len(agents) > 1 else str(len(agents))
         if self._words:
             count = f"{len(agents)}{of}{len(self.state.agents)}"
             self.label(f"{count} agents" if self.columns >= _ROOMY else count)
