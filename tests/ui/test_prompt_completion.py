@@ -1,6 +1,7 @@
 """The list of completions: it helps, and never has the focus."""
 
 import asyncio
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -115,6 +116,15 @@ async def test_the_list_is_above_the_input_and_covers_no_layout() -> None:
         assert app.area.input.region == before
         assert app.area.popup.region.bottom == before.y
         assert app.area.popup.region.height == 5  # with two headings
+
+
+async def test_the_place_in_a_long_list_is_apart_from_what_is_said_of_the_last_row() -> None:
+    app = host()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.area.popup.show([CompletionItem(f"item{n}", 0, detail="word " * 40, key="app.help") for n in range(20)])
+        await pilot.pause()
+        last = popup_text(app).split("\n")[-1]
+        assert re.search(r"…  f1  1 of 20 $", last), last
 
 
 async def test_escape_closes_the_list_then_goes_on() -> None:

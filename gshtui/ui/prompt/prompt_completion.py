@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, Protocol
 
 import msgspec
+from msgspec.structs import replace
 from rich.segment import Segment
 from textual import events
 from textual.geometry import Size
@@ -276,7 +277,8 @@ class CompletionPopup(Widget, can_focus=False):
             rowed = [self._row(one) for one in self.candidates]
             self._columns = list_columns(rowed, self.size.width - 1, most=_NAMES)
         base = style("completion--chosen" if chosen else "completion--plain")
-        pieces = self._columns.pieces(self._row(candidate, " ▸ " if chosen else "   "))
+        columns = replace(self._columns, room=self._columns.room - len(place)) if place else self._columns
+        pieces = columns.pieces(self._row(candidate, " ▸ " if chosen else "   "))
         line = Strip([Segment(text, style(_look(role, chosen=chosen))) for text, role in pieces])
         line = line.adjust_cell_length(self.size.width - len(place), base)
         return Strip([*line, Segment(place, style(_look("detail", chosen=chosen)))]) if place else line
