@@ -111,6 +111,9 @@ def test_the_timeline_draws_heights_marks_and_the_trigger() -> None:
     assert [row[11 + 9 : 11 + 10].strip("─ ") for row in chart[:6]] == [""] * 6
     assert tables.marks_of(marks[10], {"c2": cuts[1]}) == "PU"
     assert "12 requests, 1 cut" in told
+    heard = tables.timeline("main", marks, cuts, Forecast(7, 10_000, 80_000), 5, aloud=True)
+    assert "…" in told and "…" not in heard, "nothing is cut that is read aloud"
+    assert ("overloaded " * 9).strip() in heard
 
 
 @pytest.mark.parametrize("count", [1, 63, 64, 65, 500, 5_000])

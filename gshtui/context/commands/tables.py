@@ -301,10 +301,10 @@ def timeline(
             ago(one.at),
             units.tokens(one.tokens),
             marks_of(one, known),
-            cut_short(one.model, 12),
+            one.model if aloud else cut_short(one.model, 12),
             money(one.cost) if one.usage is not None else "",
             cached(entry),
-            cut_short(one.error, 12),
+            one.error if aloud else cut_short(one.error, 12),
         ]
         for place, (one, entry) in list(enumerate(zip(iterations, entries, strict=True), 1))[-limit:]
     ]
@@ -370,7 +370,7 @@ def receipt(of: Receipt, limit: int = 40, *, aloud: bool = False) -> str:
         rows = [
             [
                 item.fate,
-                kept(cut_short(item.source)),
+                kept(one_line(item.source) if aloud else cut_short(item.source)),
                 units.tokens(item.before),
                 units.tokens(item.after),
                 kept(one_line(item.why)),
