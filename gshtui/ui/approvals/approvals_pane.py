@@ -89,7 +89,7 @@ class ReasonInput(FoldingArea, can_focus=False):
     """One line for the reason; the panel closes it."""
 
     def __init__(self, wrote: Callable[[], None]) -> None:
-        super().__init__(id="reason", placeholder="Reason, sent to the agent · enter to deny · escape to go back")
+        super().__init__(id="reason", placeholder="Reason, sent to the agent · enter to deny")
         self._wrote = wrote
 
     def changed(self) -> None:
