@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice
 from gshtui.bus.events.agent_events import TextDelta, ToolFinished, TurnFinished
+from gshtui.bus.events.approval_events import DENIED, REASON
 from gshtui.commands.declaration import Caller, Invocation, Outcome
 from gshtui.commands.printed_outcome import line_printed, printed
 from gshtui.fleet.commands.agent_outcomes import answered_question
@@ -343,6 +344,13 @@ def test_an_answer_in_pieces_is_read_line_by_line(capfd: pytest.CaptureFixture[s
 
     copy_context().run(in_lines)
     assert heard.data == b"x = 1; a > b\n\nc\n\nd\n"
+
+
+def test_a_denial_is_told_to_the_person_who_denied_it(capfd: pytest.CaptureFixture[str]) -> None:
+    told = f"{DENIED}{REASON}not now"
+    call = ToolFinished(agent="main", session="s", call="c", tool="bash", status="denied", content=told)
+    Reporter(Heard(), as_json=False).handle_events([call])
+    assert capfd.readouterr().err == "gsh-tui: bash: You denied this call. Your reason: not now\n"
 
 
 def test_ctrl_c_twice_ends_the_command_alone() -> None:

@@ -13,6 +13,13 @@ DENIED = "The person denied this call."
 REASON = " They say: "
 
 
+def denied_by_you(told: str) -> str:
+    """What a model is told of a call, as the person reads it who did not allow it."""
+    if not told.startswith(DENIED):
+        return told
+    return told.replace(DENIED, "You denied this call.", 1).replace(REASON, " Your reason: ", 1)
+
+
 class ApprovalRequested(Event, frozen=True, kw_only=True):
     """An agent wants to write, execute or access something, and needs a person's approval."""
 

@@ -22,7 +22,7 @@ from gshtui.bus.events.agent_events import (
     ToolStarted,
     TurnFinished,
 )
-from gshtui.bus.events.approval_events import ApprovalSettled
+from gshtui.bus.events.approval_events import ApprovalSettled, denied_by_you
 from gshtui.bus.events.context_events import ContextCut
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionOpened
@@ -261,7 +261,7 @@ class Reporter:
     def _tool_ended(self, event: ToolFinished) -> None:
         if event.status == "denied":
             hint = self._denied.setdefault(event.call, "")
-            self.complain(f"{event.tool}: {event.content}", hint)
+            self.complain(f"{event.tool}: {denied_by_you(event.content)}", hint)
         else:
             call = f"{event.tool} {self._subjects.pop(event.call, '')}".rstrip()
             how = event.status if event.status == "ok" else failure_words(event)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from gshtui.bus.context_data import Receipt, compacted
 from gshtui.bus.events.agent_events import TurnFinished
-from gshtui.bus.events.approval_events import DENIED, REASON
+from gshtui.bus.events.approval_events import denied_by_you
 from gshtui.bus.events.fleet_events import AgentEnded
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Audio, Document, Image, Medium, Message, Text, Thinking, ToolCall, ToolResult
@@ -82,9 +82,7 @@ def tool_of(message: str, call: ToolCall) -> ToolEntry:
 
 def with_result(tool: ToolEntry, result: ToolResult) -> ToolEntry:
     """The call with its result, in words for the person."""
-    output = result.content
-    if result.status == "denied" and output.startswith(DENIED):
-        output = output.replace(DENIED, "You denied this call.", 1).replace(REASON, " Your reason: ", 1)
+    output = denied_by_you(result.content) if result.status == "denied" else result.content
     return replace(
         tool,
         status=result.status,
