@@ -122,18 +122,27 @@ async def test_any_schema_is_shown_and_none_drives_the_terminal(fields: dict[str
         await pilot.pause()
 
 
-@pytest.mark.parametrize("size", [(80, 24), (61, 20), (40, 15)])
+def in_sight(form: ValuesForm) -> None:
+    for shown in (".dialog-wrong", ".dialog-hint", "#send", "#close", "#value-0"):
+        region = form.query_one(shown).region
+        assert region and region.bottom < form.size.height, shown
+
+
+@pytest.mark.parametrize("size", [(80, 24), (61, 20), (40, 18)])
 async def test_its_keys_and_what_is_wrong_are_in_sight_however_many_fields_it_has(size: tuple[int, int]) -> None:
-    fields = {f"field{number}": {"title": f"Title {number}", "description": "About it"} for number in range(30)}
+    fields = {f"field{n}": {"title": f"Title {n}", "description": "About it"} for n in range(30)}
+    fields["field0"] |= {"title": f"Title 0{' and more' * 5}", "format": "email"}
     app = Window()
     async with app.run_test(size=size) as pilot:
         form = await opened(app, pilot, question(fields, ("field0",)))
         await pilot.press("ctrl+s")
         await settled(pilot)
-        assert wrong(form) == "Title 0 is missing."
-        for shown in (".dialog-wrong", ".dialog-hint", "#send", "#close", "#value-0"):
-            region = form.query_one(shown).region
-            assert region and region.bottom < size[1], shown
+        assert wrong(form) == f"{fields['field0']['title']} is missing."
+        in_sight(form)
+        await pilot.press(*"no mail", "ctrl+s")
+        await settled(pilot)
+        assert "an email address" in wrong(form) and form.query_one(".dialog-wrong").region.height > 1
+        in_sight(form)
 
 
 @screens(light=True)

@@ -10,6 +10,7 @@ from typing import Any, cast
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
+from textual.signal import Signal
 from textual.widget import Widget
 from textual.widgets import Button, Input, Select, Static
 
@@ -57,11 +58,10 @@ class ValuesForm(FormScreen[dict[str, Any]]):
 
     def on_mount(self) -> None:
         next(iter(self._fields.values())).focus()
+        laid_out = cast("Signal[object]", self.screen_layout_refresh_signal)  # pyright: ignore[reportUnknownMemberType]
+        laid_out.subscribe(self, self._fit)
 
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._fit)
-
-    def _fit(self) -> None:
+    def _fit(self, _screen: object) -> None:
         """Scroll the fields where there is no room for all of them: what is around them stays in sight."""
         dialog, fields = self.query_one(".dialog"), self.query_one(".form-fields")
         others = [one.outer_size.height + one.styles.margin.height for one in dialog.children if one is not fields]
@@ -74,7 +74,6 @@ class ValuesForm(FormScreen[dict[str, Any]]):
         except FieldError as error:
             self._wrong.update(Content(error.message))
             self._fields[error.field].focus()
-            self.call_after_refresh(self._fit)
 
 
 def _field(number: int, schema: object) -> Widget:
