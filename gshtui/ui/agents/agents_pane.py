@@ -34,9 +34,11 @@ AT_ONCE = 12
 SLOWLY = 0.25
 """Seconds between redraws of a longer list."""
 _ROOMY = 22
-"""Columns from which on the title has words between its numbers."""
-_WORDY = 28
-"""Columns from which on the title says in words that they wait for the person."""
+"""Columns from which on the title says in words how many were found."""
+_WORDY = 30
+"""Columns from which on it says in words that some wait for the person, whether or not the pane is focused."""
+_WIDE = 34
+"""Columns from which on there is a word between their numbers, too."""
 
 
 class AgentsPane(Pane):
@@ -176,7 +178,8 @@ class AgentsPane(Pane):
         waiting = sum(agent.waits_for_you for agent in agents)
         of = " of " if self.columns >= _ROOMY else "/"
         asks = f" {'needs' if waiting == 1 else 'need'} you" if self.columns >= _WORDY else " ◆"
-        words = f"{waiting}{of}{len(agents)}{asks}" if waiting and len(agents) > 1 else str(len(agents))
+        some = f"{waiting}{' of ' if self.columns >= _WIDE else '/'}{len(agents)}{asks}"
+        words = some if waiting and len(agents) > 1 else str(len(agents))
         if self._words:
             count = f"{len(agents)}{of}{len(self.state.agents)}"
             self.label(f"{count} agents" if self.columns >= _ROOMY else count)
