@@ -496,6 +496,12 @@ def changed_rows(app: Asked) -> list[str]:
     return [row for row in rows if row.strip()[2:3] in ("+", "-") or row.strip()[3:4] in ("+", "-")]
 
 
+def rows_in_sight(app: Asked) -> list[str]:
+    """The question's rows on the screen."""
+    view = app.query_one(QuestionView)
+    return [view.render_line(y).text.rstrip() for y in range(view.size.height)]
+
+
 async def test_at_eighty_by_twenty_four_a_change_shows_six_lines_and_hunks_come_by_key() -> None:
     app = Asked()
     more = "".join(f"+d{n} = {n}\n" for n in range(9))
@@ -772,6 +778,29 @@ async def test_a_programs_question_is_answered_by_its_own_numbers() -> None:
         await app.press(pilot, "1", after=HAND)
         assert app.given[1:] == [("0007", "Another?", "1")]
         assert app.answers == []
+
+
+@pytest.mark.parametrize("size", [(120, 35), (80, 24), (61, 20)])
+@pytest.mark.parametrize("blank", ["", " "])
+async def test_a_programs_change_is_in_sight_first_and_is_answered_once_all_was_seen(
+    size: tuple[int, int], blank: str
+) -> None:
+    app = AskedByPrograms()
+    signs = [*"     ", *"--+++", *"     "]
+    lines = [f"{number} {sign}{blank}words of line {number}" for number, sign in enumerate(signs, 17)]
+    async with app.run_test(size=size) as pilot:
+        asked = asking("Do you want to make this edit?", "Yes", "Yes, always", "No", detail="\n".join(lines))
+        app.pane.consume([asked])
+        await app.review(pilot)
+        await wait_until(pilot, lambda: app.query_one(QuestionView).scroll_offset.y > 0, lambda: "it begins on top")
+        seen, shown = set[str](), rows_in_sight(app)
+        assert lines[5] in shown, shown
+        while not app.given:
+            seen.update(rows_in_sight(app))
+            await app.press(pilot, "1")
+            await pilot.pause()
+            assert len(app.given) == 0 or seen >= set(lines), set(lines) - seen
+        assert app.given == [("0007", "Do you want to make this edit?", "1")]
 
 
 @pytest.mark.parametrize(

@@ -221,8 +221,8 @@ def question_parts(request: ApprovalRequested) -> QuestionParts:
 
 _WHERE = 160
 """Characters of a line that says where; a longer one is read with what is asked."""
-_CHANGED = re.compile(r"^ *\d+ +([+-])(?: |$)")
-"""A line of a change, as programs draw it."""
+_CHANGED = re.compile(r"^ *\d+ (?= *[+-](?: |$)|[+-]) *([+-])")
+"""A line of a change, as programs draw it: its sign is apart from its words, or next to its number."""
 
 
 def _program_kind(line: str) -> LineKind:

@@ -395,7 +395,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         roomy = height >= _ROOMY
         self.set_class(roomy, "-roomy")
         name = self.state.names.get(request.agent, "")
-        subject = one_line(request.subject, 200) if request.diff else ""
+        changes = bool(request.diff) or any(line.kind in ("add", "remove") for line in parts.head)
+        subject = one_line(request.subject, 200) if changes else ""
         heading = f"◆ {question_title(request, name, subject)}"
         of = f" · {self.state.place} of {len(self.state.waiting)}" if len(self.state.waiting) > 1 else ""
         tail = of if known else f"{of} · {key_of(self, 'approval.focus')} answers"

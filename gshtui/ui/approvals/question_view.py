@@ -7,6 +7,7 @@ of it; a click answers the question that was shown when the mouse button went do
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, get_args
 
 from rich.cells import cell_len, chop_cells
@@ -131,6 +132,8 @@ class Answers(Static):
 
 
 KINDS: tuple[str, ...] = get_args(LineKind)
+_ROOM_ABOVE = 6
+"""Rows from which on the line above a change is shown with it."""
 
 
 class QuestionView(ScrollView, can_focus=False):
@@ -145,6 +148,8 @@ class QuestionView(ScrollView, can_focus=False):
         self._change: QuestionChange | None = None
         self._head: list[QuestionLine] = []
         self._tail: list[QuestionLine] = []
+        self._edits: list[int] = []
+        """The rows where changes begin that a program has drawn itself."""
         self._fresh: bool = False
         self._fitted = (0, False, True, 0)
         self._unread = set[str]()
@@ -174,6 +179,8 @@ class QuestionView(ScrollView, can_focus=False):
             inner = width - 1  # a column for the scroll bar
             head = [line for line in self._parts.without_repeats if not (named and line.kind == "subject")]
             self._head = wrapped_question(head, inner)
+            edited = [line.kind in ("add", "remove") for line in self._head]
+            self._edits = [at for at, (was, now) in enumerate(pairwise((False, *edited))) if now and not was]
             self._tail = wrapped_question(self._parts.tail, inner) if tail else []
             if self._change is not None:
                 for around in (None, 2, 1):  # rather what an answer allows than what stays as it is
@@ -192,13 +199,20 @@ class QuestionView(ScrollView, can_focus=False):
         return rows
 
     def _go_to_change(self, rows: int) -> None:
-        """Begin where lines change, if not all is seen from the beginning and there are no other words to read."""
+        """Begin where lines change, if not all is seen from the beginning and there are no other words to read, or all
+        of them are still to be seen.
+        """
         changes = self._change_rows
-        if not changes or any(line.kind != "subject" for line in self._head):
+        if not changes or (not self._edits and any(line.kind != "subject" for line in self._head)):
             return
         if len(self._head) + self._lines_of_change > rows and changes[0] > 1:
-            at = changes[0] - 1  # once it is laid out: it may come up only now
-            self.call_after_refresh(self.call_after_refresh, lambda: self.scroll_to(y=at, animate=False))
+            self.call_after_refresh(self.call_after_refresh, self._begin_at_change)  # it may come up only now
+
+    def _begin_at_change(self) -> None:
+        if changes := self._change_rows:
+            self._unread = set(self._decisive)  # nobody has seen what was there for a moment
+            self.scroll_to(y=changes[0] - (self.size.height >= _ROOM_ABOVE), animate=False)
+            self.refresh()
 
     def show_change(self, step: int) -> None:
         """Go to the next change, or the previous one."""
@@ -210,7 +224,8 @@ class QuestionView(ScrollView, can_focus=False):
     @property
     def _change_rows(self) -> list[int]:
         """The rows where changes begin."""
-        return [len(self._head) + at for at in self._change.changes] if self._change is not None else []
+        drawn = self._change.changes if self._change is not None else []
+        return [*self._edits, *(len(self._head) + at for at in drawn)]
 
     @property
     def _lines_of_change(self) -> int:
@@ -223,10 +238,12 @@ class QuestionView(ScrollView, can_focus=False):
     @property
     def _decisive(self) -> dict[str, int]:
         """The rows that must have been on the screen before an answer counts: of the first change, and the last of all
-        that is decided. What the asking program says besides is none of it.
+        that is decided; with what stands above the change of a program, whose words it may be. What the asking program
+        says besides is none of it.
         """
         last = max(0, len(self._head) + self._lines_of_change - 1)
-        return {"change": min(self._change_rows, default=last), "end": last}
+        above = {"start": 0, "above": max(0, self._edits[0] - 1)} if self._edits else {}
+        return above | {"change": min(self._change_rows, default=last), "end": last}
 
     @property
     def unread(self) -> bool:
