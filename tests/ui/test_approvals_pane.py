@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -816,6 +817,20 @@ async def test_the_row_of_a_programs_question_says_the_command_and_one_key_allow
         assert app.given == ([("0007", "Do you want to proceed?", "1")] if whole else [])
         assert app.focused is (app.area.input if whole else app.pane)
         assert "changed" not in app.heading
+
+
+@pytest.mark.parametrize("size", [(120, 35), (80, 24)])
+async def test_digits_that_stand_for_no_answer_of_a_program_take_no_row(size: tuple[int, int]) -> None:
+    app = AskedByPrograms()
+    async with app.run_test(size=size) as pilot:
+        asked = asking("Go on?", *"abcdef")
+        assert asked.row.question is not None
+        choices = tuple(one for one in asked.row.question.choices if one.key in "146")
+        question = msgspec.structs.replace(asked.row.question, choices=choices)
+        app.pane.consume([AgentChanged(agent="0007", row=msgspec.structs.replace(asked.row, question=question))])
+        await app.review(pilot)
+        rows = [row[2:] for row in str(app.query_one(Answers).content).split("\n")]
+        assert rows == ["1 a", "4 d", "6 f", "0 open its tab · 2–3, 5 not offered here"]
 
 
 async def test_a_dialog_without_choices_can_only_be_looked_at() -> None:

@@ -93,6 +93,12 @@ def _gaps(keys: Collection[str]) -> list[str]:
     return [f"{run[0]}–{run[-1]}" if len(run) > 1 else run for run in each]
 
 
+def without(offered: Sequence[Offer]) -> str:
+    """Which numbers between the first and the last stand for none of a program's answers; empty: none do."""
+    gaps = ", ".join(_gaps({offer.key for offer in offered}))
+    return f"{gaps} {NOT_OFFERED}" if gaps else ""
+
+
 def _gap(key: str) -> Offer:
     return Offer(key, "", (NOT_OFFERED, NOT_OFFERED, "–", "–"))
 

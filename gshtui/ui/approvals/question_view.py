@@ -21,7 +21,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widgets import Static
 
-from gshtui.guard.approval.answer_keys import OPEN, Offer, numbered, rows_of, worded
+from gshtui.guard.approval.answer_keys import OPEN, Offer, numbered, rows_of, without, worded
 from gshtui.guard.approval.question_text import LineKind, QuestionLine, QuestionParts
 
 if TYPE_CHECKING:
@@ -98,17 +98,18 @@ class Answers(Static):
         self._marks = marks
         self._marked = max(0, min(len(offered) - 1, self._marked))
         own = any(offer.choice == OPEN for offer in offered)
-        shown = numbered(offered)
-        if own and low:  # rather what is asked than which digits mean nothing
-            shown = [offer for offer in shown if offer.choice]
+        shown = offered if own else numbered(offered)
         line = worded(shown, width - 2 * len(shown))
         if not own and (low or all(words in offer.words[:2] for offer, words in line)):
             row = Content(" " if low else "  ").join(self._row(offer, words) for offer, words in line)
             self.update(row)
             return max(1, -(-row.cell_length // max(1, width)))
         lines = [(offer, offer.words[0]) for offer in shown] if own else rows_of(shown, width)
-        self.update(Content("\n").join(self._row(offer, words) for offer, words in lines))
-        return sum(max(1, -(-(cell_len(words) + 4) // max(1, width))) for _, words in lines)
+        rows = [self._row(offer, words) for offer, words in lines]
+        if own and (absent := without(offered)) and rows[-1].cell_length + 3 + cell_len(absent) <= width:
+            rows[-1] += Content.styled(f" · {absent}", "$text-muted")  # no row: rather what is asked
+        self.update(Content("\n").join(rows))
+        return sum(max(1, -(-row.cell_length // max(1, width))) for row in rows)
 
     def _row(self, offer: Offer, words: str) -> Content:
         if not offer.choice:
