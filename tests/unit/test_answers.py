@@ -67,6 +67,12 @@ def test_tables_have_80_columns() -> None:
     fits(tables.carry([Carry(HOSTILE, 123_456, 310, 38_271_360, 114.81408), Carry("you", 1, 1, 1, None)], 10))
 
 
+def test_no_source_is_cut_that_is_read_aloud() -> None:
+    end = "for a long time.py"
+    assert end not in tables.overview(VIEW) and end in tables.overview(VIEW, aloud=True)
+    assert end not in tables.section(VIEW, "history", 0) and end in tables.section(VIEW, "history", 0, aloud=True)
+
+
 def test_the_overview_says_what_is_where() -> None:
     told = tables.overview(VIEW, Forecast(12, 1_300, 170_000))
     assert "15.0k of 200k tokens (8 %)" in told

@@ -80,8 +80,8 @@ def due(forecast: Forecast | None, trigger: int) -> str:
     return f"{said}, {ahead} ({units.change(forecast.per_turn)} tokens a turn)" if ahead else said
 
 
-def overview(view: ContextView, forecast: Forecast | None = None, number: int = 0) -> str:
-    """All sections with their shares, and the largest blocks."""
+def overview(view: ContextView, forecast: Forecast | None = None, number: int = 0, *, aloud: bool = False) -> str:
+    """All sections with their shares, and the largest blocks. `aloud`: nothing is cut."""
     rows: list[list[str]] = []
     for name in SECTIONS:
         blocks = [block for block in view.blocks if block.section == name]
@@ -93,7 +93,7 @@ def overview(view: ContextView, forecast: Forecast | None = None, number: int = 
     largest = sorted(enumerate(view.blocks, 1), key=lambda entry: -entry[1].tokens)[:LARGEST]
     parts = [headline(view, forecast, number), sections]
     if largest:
-        parts += ["The largest blocks:", blocks_table(largest)]
+        parts += ["The largest blocks:", blocks_table(largest, aloud=aloud)]
     return "\n\n".join(parts)
 
 
@@ -108,7 +108,7 @@ def cache_of(blocks: Sequence[Block]) -> str:
     return ", ".join(state for state in ("read", "written", "fresh") if state in known)
 
 
-def section(view: ContextView, name: str, limit: int, number: int = 0) -> str:
+def section(view: ContextView, name: str, limit: int, number: int = 0, *, aloud: bool = False) -> str:
     numbered = [(place, block) for place, block in enumerate(view.blocks, 1) if block.section == name]
     shown = numbered[-limit:] if limit else numbered
     tokens = sum(block.tokens for _, block in numbered)
@@ -116,14 +116,15 @@ def section(view: ContextView, name: str, limit: int, number: int = 0) -> str:
     what = f"{name}: {counted(len(numbered), 'block')}, {units.tokens(tokens)} tokens" + (
         f"; the newest {len(shown)}" if left_out else ""
     )
-    return "\n\n".join([headline(view, None, number), f"{what}.", blocks_table(shown) if shown else "(empty)"])
+    blocks = blocks_table(shown, aloud=aloud) if shown else "(empty)"
+    return "\n\n".join([headline(view, None, number), f"{what}.", blocks])
 
 
-def blocks_table(numbered: Sequence[tuple[int, Block]]) -> str:
+def blocks_table(numbered: Sequence[tuple[int, Block]], *, aloud: bool = False) -> str:
     rows = [
         [
             str(number),
-            cut_short(block.source),
+            block.source if aloud else cut_short(block.source),
             short_kind(block),
             units.tokens(block.tokens),
             ago(block.at),

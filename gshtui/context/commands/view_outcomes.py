@@ -29,10 +29,12 @@ def context_outcome(_invocation: Invocation, found: calls.ContextReport) -> Outc
         return Outcome(data, tables.fenced(request.text, "json") + note)
     view = msgspec.structs.replace(found.view, agent=found.name)
     if section:
-        return Outcome(data, tables.section(view, section, limit, number))
+        shown = (view, section, limit, number)
+        return Outcome(data, tables.section(*shown), aloud=tables.section(*shown, aloud=True))
     if found.forecast is not None:
         data["forecast"] = answers.forecast(found.forecast)
-    return Outcome(data, tables.overview(view, found.forecast, number))
+    whole = (view, found.forecast, number)
+    return Outcome(data, tables.overview(*whole), aloud=tables.overview(*whole, aloud=True))
 
 
 def block_outcome(_invocation: Invocation, found: calls.BlockText) -> Outcome:
