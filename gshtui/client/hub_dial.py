@@ -73,6 +73,7 @@ class HubDial:
         threading.Thread(target=self._run, args=(opening, coming), name="the way to the hub", daemon=True).start()
 
     def _run(self, opening: WindowOpening, coming: Callable[[], bool]) -> None:
+        self._connected.set_running_or_notify_cancel()  # who waits may be cancelled; this thread cannot be
         try:
             self._connected.set_result(dial(opening, coming))
         except Exception as error:
