@@ -383,3 +383,13 @@ async def test_the_agent_of_a_step_is_named_as_far_as_a_name_goes(place: Place, 
     assert [result["stdout"] for result in results(ran)] == ["first"], ran.err
     (row,) = await place.store.agents.find_all()
     assert row.name == name[:40]
+
+
+@pytest.mark.tmux
+async def test_the_answer_of_a_last_step_in_a_terminal_is_what_is_printed(place: Place, home: Home) -> None:
+    workflow(home, "      - llm: {prompt: one, terminal: true}\n")
+    async with loopback("anthropic", [[Say("first\nsecond")]]) as server:
+        env = variables("anthropic", server.url)
+        ran = await asyncio.to_thread(run_gsh, "workflow", "run", "made", "--yes", cwd=place.project, env=env)
+    assert (ran.code, ran.out) == (0, "first\nsecond\n"), ran.err
+    assert "works in" in ran.err

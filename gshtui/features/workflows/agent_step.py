@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
 from gshtui.bus.workflow_data import StepState
+
+Stream = Literal["stdout", "stderr"]
 
 
 class AgentRequest(msgspec.Struct, frozen=True):
@@ -19,7 +21,7 @@ class AgentRequest(msgspec.Struct, frozen=True):
         tools: it may use tools, behind the guard.
         terminal: it works in a terminal of its own.
         worktree: the branch of its git worktree; empty: it works in the folder of the run.
-        output: receives its answer as it arrives.
+        output: receives its answer as it arrives (stdout), and what is said of it before (stderr).
     """
 
     name: str
@@ -31,7 +33,7 @@ class AgentRequest(msgspec.Struct, frozen=True):
     tools: bool = False
     terminal: bool = False
     worktree: str = ""
-    output: Callable[[str], None] = lambda _: None
+    output: Callable[[str, Stream], None] = lambda _text, _stream: None
 
 
 class AgentAnswer(msgspec.Struct, frozen=True):

@@ -188,7 +188,7 @@ class HubAgents:
                 if getattr(event, "agent", "") != agent.name:
                     continue
                 if isinstance(event, TextDelta):
-                    request.output(event.text)
+                    request.output(event.text, "stdout")
                 elif isinstance(event, TurnFinished | PromptWithdrawn) and not finished.done():
                     finished.set_result(event)
 
@@ -233,14 +233,16 @@ class HubAgents:
             return AgentAnswer(state="denied", exit_code=4, error=verdict.reason)
         # Its report is the step's result: without a conversation that wants it, no agent is woken by it.
         row = await execution.call(hub.registry, wanted, msgspec.structs.replace(hub.invocation(Caller()), session=""))
-        request.output(f"agent {row.id} works in {row.tmux_session or 'its terminal'}\n")
+        request.output(f"agent {row.id} works in {row.tmux_session or 'its terminal'}\n", "stderr")
         ended = ("idle", "done", "failed", "lost")
         try:
             waited = await hub.call(WaitForAgent(agent=row.id, statuses=ended, timeout=1e6))
         except asyncio.CancelledError:
             await asyncio.shield(hub.call(InterruptAgent(agent=row.id)))
             raise
-        report = (await hub.call(ShowAgent(agent=row.id))).report
+        report = (await hub.call(ShowAgent(agent=row.id))).report.strip()
+        if report:
+            request.output(f"{report}\n", "stdout")
         if waited.row.status in ("failed", "lost"):
             return AgentAnswer(report, "failed", 1, f"agent {row.id} {waited.row.status}", row.id)
-        return AgentAnswer(report.strip(), agent=row.id)
+        return AgentAnswer(report, agent=row.id)

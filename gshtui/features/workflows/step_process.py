@@ -13,7 +13,7 @@ import shlex
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from gshtui.bus.workflow_data import StepResult, StepState
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, Invocation
 from gshtui.features.workflows import templates
+from gshtui.features.workflows.agent_step import Stream
 from gshtui.features.workflows.definition import PythonAction, ShellAction, Template, Value, WorkflowStep
 from gshtui.features.workflows.parameters import environment_of
 from gshtui.guard.approval.gate import Call, Gate, Verdict
@@ -51,7 +52,6 @@ _STEERING = ("proxy", "npm_config_", "gcc_", "cargo_", "rustc")
 """In names that are small letters alone, and all the same change what programs do."""
 _QUIET = ("PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "TERM", "NO_COLOR", "GIT_TERMINAL_PROMPT", "GIT_EDITOR")
 """Variables for commands without a terminal."""
-Stream = Literal["stdout", "stderr"]
 LendTerminal = Callable[["Start"], Awaitable[int]]
 """Runs a program on the person's own terminal; its exit code. Cancelling it ends the program."""
 

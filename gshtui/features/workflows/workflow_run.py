@@ -32,7 +32,7 @@ from gshtui.bus.events.workflow_events import (
 from gshtui.bus.workflow_data import RunState, StepHead, StepResult, WorkflowRunRow
 from gshtui.commands.declaration import Assessment, CommandError, Effect
 from gshtui.features.workflows import templates
-from gshtui.features.workflows.agent_step import AgentRequest, StepAgents
+from gshtui.features.workflows.agent_step import AgentRequest, StepAgents, Stream
 from gshtui.features.workflows.definition import (
     LlmAction,
     PythonAction,
@@ -48,7 +48,6 @@ from gshtui.features.workflows.definition import (
 from gshtui.features.workflows.step_process import (
     StepCall,
     StepPlace,
-    Stream,
     answered,
     run_python,
     run_shell,
@@ -388,11 +387,7 @@ class WorkflowRun:
         system = templates.render(action.system, call.values) if action.system is not None else ""
         branch = templates.render(action.worktree, call.values).strip() if action.worktree is not None else ""
         request = _request(self._workflow, call.step, action, user, system, branch)
-
-        def output(text: str) -> None:
-            call.output(text, "stdout")
-
-        answer = await self._parts.agents.ask(replace(request, output=output))
+        answer = await self._parts.agents.ask(replace(request, output=call.output))
         return StepResult(
             state=answer.state,
             stdout=answer.text,
