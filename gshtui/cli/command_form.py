@@ -1,97 +1,50 @@
 """The forms of declared commands as plain data, so that click commands can be made without loading a declaration.
 
-Imports nothing: every call reads them at its start (`declared_forms`).
+Every call reads them at its start (`declared_forms`), so they are made of nothing but `NamedTuple`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
 
-class FormValue:
+
+class FormValue(NamedTuple):
     """One field of a command's parameters: an option, or an argument if its name has no dashes."""
 
-    __slots__ = (
-        "alone",
-        "choices",
-        "default",
-        "each",
-        "field",
-        "file",
-        "help",
-        "high",
-        "kind",
-        "lines",
-        "low",
-        "many",
-        "metavar",
-        "name",
-        "piped",
-        "required",
-        "synonyms",
-        "whole",
-    )
-
-    def __init__(
-        self,
-        field: str,
-        name: str,
-        kind: str = "text",
-        *,
-        help: str = "",
-        metavar: str = "",
-        choices: tuple[str, ...] = (),
-        synonyms: tuple[tuple[str, str], ...] = (),
-        low: tuple[float, bool] | None = None,
-        high: tuple[float, bool] | None = None,
-        default: str | float | None = None,
-        many: int = 0,
-        each: bool = False,
-        required: bool = False,
-        piped: bool = False,
-        file: str = "",
-        lines: bool = False,
-        alone: bool = False,
-        whole: bool = False,
-    ) -> None:
-        """One field.
-
-        Args:
-            field: its name in the parameters.
-            name: as typed; several names are separated by spaces.
-            kind: `text`, `flag`, `int`, `float`, `choice`, or what the text names (`agent`, `folder` …).
-            help: the option's help.
-            metavar: the placeholder for the value in the usage; empty: click's own.
-            choices: the allowed words.
-            synonyms: other words for a choice, each with its choice.
-            low: the lower bound, and whether the bound itself is excluded.
-            high: the upper bound, and whether the bound itself is excluded.
-            default: the value if the field is left out, where the help shows it.
-            many: how many words are joined into one text; -1: all that follow, 0: a single word.
-            each: it takes several values, as words or as a repeated option.
-            required: the argument must be given.
-            piped: a lone `-` means all of standard input.
-            file: the option that names a file with the text instead; empty: there is none.
-            lines: a lone `-` means that each line of standard input is a question of its own.
-            alone: with it, the keeper is not asked.
-            whole: a comma in a value does not separate two.
-        """
-        self.field = field
-        self.name = name
-        self.kind = kind
-        self.help = help
-        self.metavar = metavar
-        self.choices = choices
-        self.synonyms = synonyms
-        self.low = low
-        self.high = high
-        self.default = default
-        self.many = many
-        self.each = each
-        self.required = required
-        self.piped = piped
-        self.file = file
-        self.lines = lines
-        self.alone = alone
-        self.whole = whole
+    field: str
+    """Its name in the parameters."""
+    name: str
+    """As typed; several names are separated by spaces."""
+    kind: str = "text"
+    """`text`, `flag`, `int`, `float`, `choice`, or what the text names (`agent`, `folder` …)."""
+    help: str = ""
+    metavar: str = ""
+    """The placeholder for the value in the usage; empty: click's own."""
+    choices: Sequence[str] = ()
+    synonyms: Sequence[tuple[str, str]] = ()
+    """Other words for a choice, each with its choice."""
+    low: tuple[float, bool] | None = None
+    """The lower bound, and whether the bound itself is excluded."""
+    high: tuple[float, bool] | None = None
+    default: str | float | None = None
+    """The value if the field is left out, where the help shows it."""
+    many: int = 0
+    """How many words are joined into one text; -1: all that follow, 0: a single word."""
+    each: bool = False
+    """It takes several values, as words or as a repeated option."""
+    required: bool = False
+    """The argument must be given."""
+    piped: bool = False
+    """A lone `-` means all of standard input."""
+    file: str = ""
+    """The option that names a file with the text instead; empty: there is none."""
+    lines: bool = False
+    """A lone `-` means that each line of standard input is a question of its own."""
+    alone: bool = False
+    """With it, the keeper is not asked."""
+    whole: bool = False
+    """A comma in a value does not separate two."""
 
     @property
     def is_argument(self) -> bool:
@@ -99,45 +52,23 @@ class FormValue:
         return not self.name.startswith("-")
 
 
-class CommandForm:
-    """One command: `name` is the words that call it, `parameters` the class built from its values."""
+class CommandForm(NamedTuple):
+    """One command: `name` is the words that call it, `parameters` the class in `module` built from its values."""
 
-    __slots__ = ("by_keeper", "help", "module", "name", "parameters", "summary", "takes_settings", "values", "yes")
-
-    def __init__(
-        self,
-        name: str,
-        module: str,
-        parameters: str,
-        *values: FormValue,
-        help: str,
-        summary: str = "",
-        yes: str = "",
-        takes_settings: bool = False,
-        by_keeper: str = "",
-    ) -> None:
-        """One command.
-
-        Args:
-            name: the words that call it.
-            module: the module of its parameter class.
-            parameters: the name of that class.
-            values: its fields, arguments first.
-            help: the command's help.
-            summary: its line in the list of commands; empty: the first sentence of the help.
-            yes: the help of `--yes`; empty: it asks nothing.
-            takes_settings: it has `--set`.
-            by_keeper: the progress line while the keeper does it; empty: it never does.
-        """
-        self.name = name
-        self.module = module
-        self.parameters = parameters
-        self.values = values
-        self.help = help
-        self.summary = summary
-        self.yes = yes
-        self.takes_settings = takes_settings
-        self.by_keeper = by_keeper
+    name: str
+    module: str
+    parameters: str
+    values: Sequence[FormValue] = ()
+    """Arguments first."""
+    help: str = ""
+    summary: str = ""
+    """Its line in the list of commands; empty: the first sentence of the help."""
+    yes: str = ""
+    """The help of `--yes`; empty: it asks nothing."""
+    takes_settings: bool = False
+    """It has `--set`."""
+    by_keeper: str = ""
+    """The progress line while the keeper does it; empty: it never does."""
 
     @property
     def declared(self) -> str:
@@ -145,13 +76,10 @@ class CommandForm:
         return f"{self.module}:{self.parameters}"
 
 
-class GroupForm:
+class GroupForm(NamedTuple):
     """A family of commands such as `agent`, with synonyms for some of them."""
 
-    __slots__ = ("help", "name", "summary", "synonyms")
-
-    def __init__(self, name: str, *, summary: str, help: str, synonyms: tuple[tuple[str, str], ...] = ()) -> None:
-        self.name = name
-        self.summary = summary
-        self.help = help
-        self.synonyms = synonyms
+    name: str
+    summary: str
+    help: str
+    synonyms: Sequence[tuple[str, str]] = ()

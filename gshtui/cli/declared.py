@@ -7,7 +7,7 @@ form names, and `headless` runs them. Called by `root` and `at_prompt`.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -263,7 +263,7 @@ def _type(value: FormValue) -> click.ParamType[Any]:
 class _Choice(click.Choice[str]):
     """One of these words, or a synonym of one."""
 
-    def __init__(self, choices: tuple[str, ...], synonyms: Mapping[str, str]) -> None:
+    def __init__(self, choices: Sequence[str], synonyms: Mapping[str, str]) -> None:
         super().__init__(choices)
         self._synonyms = synonyms
 

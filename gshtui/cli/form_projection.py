@@ -7,6 +7,7 @@ writes.
 from __future__ import annotations
 
 import inspect
+import json
 import types
 import typing
 from collections.abc import Iterable, Sequence
@@ -65,7 +66,7 @@ def _form(parameters: type[Parameters], named: str, positions: Sequence[str], *,
         shell.name or named,
         parameters.__module__,
         parameters.__qualname__,
-        *values,
+        values,
         help=_help(parameters, shell),
         summary=shell.summary,
         yes=shell.yes if takes_yes else "",
@@ -140,64 +141,15 @@ def _bounds(field: FieldInfo) -> tuple[tuple[float, bool] | None, tuple[float, b
     return low, high
 
 
-_HEAD = '''\
-"""The commands' shell forms, generated from their declarations by `python -m tests.kit.shell_forms`.
-
-A test checks that they match.
-"""
-
-from __future__ import annotations
-
-from gshtui.cli.command_form import CommandForm, FormValue, GroupForm
-
-# fmt: off
-# ruff: noqa: E501
-'''
+def written(groups: Iterable[GroupForm], commands: Iterable[CommandForm]) -> str:
+    """The text of `declared_forms.json` with these, a line for each: what is as by default is left out."""
+    given = [_given(form) | {"values": [_given(value) for value in form.values]} for form in commands]
+    return f'{{"groups": [\n{_lines(map(_given, groups))}\n], "commands": [\n{_lines(given)}\n]}}\n'
 
 
-def source(groups: Iterable[GroupForm], commands: Iterable[CommandForm]) -> str:
-    """The source of the module `declared_forms` with these."""
-    lines = [_HEAD, "GROUPS = ("]
-    for group in groups:
-        said = _keywords((("summary", group.summary), ("help", group.help), ("synonyms", group.synonyms)))
-        lines.append(f"    GroupForm({group.name!r}, {said}),")
-    lines += [")", "COMMANDS = ("]
-    for form in commands:
-        lines.append(f"    CommandForm({form.name!r}, {form.module!r}, {form.parameters!r},")
-        lines += [f"        {_value_source(value)}," for value in form.values]
-        settings = ("takes_settings", form.takes_settings)
-        more = (
-            ("help", form.help),
-            ("summary", form.summary),
-            ("yes", form.yes),
-            settings,
-            ("by_keeper", form.by_keeper),
-        )
-        lines.append(f"        {_keywords(more)}),")
-    return "\n".join([*lines, ")", ""])
+def _lines(forms: Iterable[dict[str, object]]) -> str:
+    return ",\n".join(json.dumps(form, ensure_ascii=False) for form in forms)
 
 
-def _value_source(value: FormValue) -> str:
-    more = (
-        ("help", value.help),
-        ("metavar", value.metavar),
-        ("choices", value.choices),
-        ("synonyms", value.synonyms),
-        ("low", value.low),
-        ("high", value.high),
-        ("default", value.default),
-        ("many", value.many),
-        ("each", value.each),
-        ("required", value.required),
-        ("piped", value.piped),
-        ("file", value.file),
-        ("lines", value.lines),
-        ("alone", value.alone),
-        ("whole", value.whole),
-    )
-    places = [repr(value.field), repr(value.name), *([repr(value.kind)] if value.kind != "text" else [])]
-    return f"FormValue({', '.join([*places, *filter(None, [_keywords(more)])])})"
-
-
-def _keywords(given: Iterable[tuple[str, object]]) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in given if value or (name == "default" and value is not None))
+def _given(form: CommandForm | FormValue | GroupForm) -> dict[str, object]:
+    return {name: value for name, value in form._asdict().items() if form._field_defaults.get(name, form) != value}

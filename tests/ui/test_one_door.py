@@ -18,7 +18,8 @@ from textual.pilot import Pilot
 
 from gshtui.cli import declared
 from gshtui.cli.command_form import CommandForm
-from gshtui.cli.form_projection import command_form, source
+from gshtui.cli.declared_forms import read_forms
+from gshtui.cli.form_projection import command_form, written
 from gshtui.commands import evaluation, execution
 from gshtui.commands.completion import complete
 from gshtui.commands.declaration import (
@@ -177,9 +178,7 @@ def shell_form(garden: Garden) -> CommandForm:
 
 def test_the_form_that_is_written_is_the_declared_one() -> None:
     form = shell_form(Garden())
-    written: dict[str, Any] = {}
-    exec(source([], [form]), written)
-    (read,) = written["COMMANDS"]
+    _, (read,) = read_forms(written([], [form]).encode())
     assert (read.name, read.module, read.parameters) == ("water", Water.__module__, "Water")
     assert [value.name for value in read.values] == ["plant", "--litres"]
 

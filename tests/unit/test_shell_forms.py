@@ -18,7 +18,7 @@ from tests.kit import shell_forms
 
 async def test_the_written_forms_and_tools_are_those_of_the_declarations(tmp_path: Path) -> None:
     declared = await shell_forms.declared(tmp_path)
-    for path, text in zip((shell_forms.WRITTEN, shell_forms.TOOLS), declared, strict=True):
+    for path, text in declared.items():
         assert text == path.read_text(encoding="utf-8"), "run `python -m tests.kit.shell_forms`"
 
 
