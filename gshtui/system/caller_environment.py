@@ -12,6 +12,7 @@ import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import NamedTuple
 
 MARK = "GSH_CALL"
 """Variable carried by every process of one call, so that each can be found wherever it went."""
@@ -62,14 +63,37 @@ def caller_pid() -> int:
     return _PROCESS.get() or os.getpid()
 
 
+class Inherited(NamedTuple):
+    """What else a face passes on to what is started and made for it (`process_limits`)."""
+
+    umask: int = -1
+    """-1: as this process's."""
+    limits: tuple[tuple[int, int], ...] = ()
+    """Empty: as this process's."""
+
+
+_OWN = Inherited()
+_INHERITED: ContextVar[Inherited] = ContextVar("caller's umask and limits", default=_OWN)
+
+
+def caller_inherited() -> Inherited:
+    """The umask and limits of whoever this runs for."""
+    return _INHERITED.get()
+
+
 @contextmanager
-def working_for(environ: Mapping[str, str], pid: int = 0) -> Generator[None]:
-    """What begins in this block, tasks included, runs for whoever has these variables. `pid`: the process that asks for
-    it; 0: as around this block.
+def working_for(environ: Mapping[str, str], pid: int = 0, inherited: Inherited | None = None) -> Generator[None]:
+    """What begins in this block, tasks included, runs for whoever has these variables.
+
+    Args:
+        pid: the process that asks for it; 0: as around this block.
+        inherited: its umask and limits; `None`: as around this block.
     """
     token, process = _CALLER.set(environ), _PROCESS.set(pid or _PROCESS.get())
+    given = _INHERITED.set(_INHERITED.get() if inherited is None else inherited)
     try:
         yield
     finally:
         _CALLER.reset(token)
         _PROCESS.reset(process)
+        _INHERITED.reset(given)

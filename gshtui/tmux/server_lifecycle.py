@@ -19,7 +19,9 @@ from libtmux import exc
 from libtmux.common import tmux_cmd
 
 from gshtui.settings.paths import session_runtime_dir
+from gshtui.system.caller_environment import caller_inherited
 from gshtui.system.processes import processes
+from gshtui.system.processes.process_limits import limited
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.tmux import tmux_program
 from gshtui.tmux.tmux_errors import TmuxError, from_reply, program_missing, timed_out
@@ -126,13 +128,14 @@ class _Bounded(libtmux.Server):
         starting = arguments[:1] == ("start-server",)
         environ = tmux_program.server_environment() if starting else tmux_program.client_environment()
         with subprocess.Popen(
-            argv,
+            limited(argv) if starting else argv,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environ,
             cwd="/" if starting else None,
             start_new_session=True,
+            umask=caller_inherited().umask,
         ) as process:
             try:
                 output, errors = process.communicate(timeout=DEADLINE)

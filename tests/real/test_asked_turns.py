@@ -60,21 +60,45 @@ async def test_each_face_brings_its_own_key_and_variables_and_none_is_kept(proje
     assert "key-a" not in environ and "key-b" not in environ
 
 
-def test_what_would_run_otherwise_is_done_by_the_face_itself(project: Path) -> None:
-    line = command(["prompt", "--mode", "yolo", "run touch made"])
-    for ulimit, mode in (("umask 027", 0o640), ("ulimit -n 512; umask 022", 0o644)):
-        ran = subprocess.run(
-            ["sh", "-c", f'{ulimit}; exec "$@"', "sh", *line],
-            cwd=project,
-            env=environment(),
-            timeout=DEADLINE,
-            capture_output=True,
-            check=False,
-        )
-        assert ran.returncode == 0, ran.stderr
-        made = project / "made"
-        assert made.stat().st_mode & 0o777 == mode
-        made.unlink()
+LIMITS = ("umask 027", "ulimit -Sn 512", "ulimit -n 512; umask 002", "ulimit -c 0; ulimit -St 4096; umask 077")
+"""What a person's startup files may say, and their hub was not started with."""
+SEEN = "umask; ulimit -n; ulimit -St; ulimit -c; touch made; mkdir made.d; stat -c %a made made.d"
+
+
+def under(limits: str, line: list[str], cwd: Path) -> str:
+    """What a command prints in a shell that has said this."""
+    given = ["sh", "-c", f'{limits}; exec "$@"', "sh", *line]
+    ran = subprocess.run(given, cwd=cwd, env=environment(), timeout=DEADLINE, capture_output=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.decode()
+
+
+async def test_commands_and_files_have_the_umask_and_the_limits_of_the_face_that_asked(project: Path) -> None:
+    """What the hub starts and makes for several at once is as each of their shells would have it."""
+
+    async def made_for(place: Path, limits: str) -> tuple[str, str, list[int]]:
+        place.mkdir()
+        calls = [
+            [Call("bash", {"command": SEEN})],
+            [Call("write", {"path": "new/file", "content": "x"})],
+            [Say("done")],
+        ]
+        async with loopback("anthropic", calls) as server:
+            words = ["--json", "--mode", "yolo", "--provider", "anthropic", "go"]
+            brought = " ".join(f"export {name}={value};" for name, value in variables("anthropic", server.url).items())
+            line = command(["prompt", *words])
+            printed = await asyncio.to_thread(under, f"{brought} {limits}", line, place)
+        told = next(json.loads(row) for row in printed.splitlines() if '"ToolFinished"' in row)
+        modes = [(place / name).stat().st_mode & 0o777 for name in ("new", "new/file")]
+        (there := place / "by-hand").mkdir()
+        expected = await asyncio.to_thread(under, limits, ["sh", "-c", f"{SEEN}; mkdir new; touch new/file"], there)
+        assert modes == [(there / name).stat().st_mode & 0o777 for name in ("new", "new/file")]
+        return told["content"].strip(), expected.strip(), modes
+
+    ends = [made_for(project / str(number), limits) for number, limits in enumerate(LIMITS)]
+    for printed, expected, _ in await asyncio.gather(*ends):
+        assert printed == expected
+    assert running_keeper(data_dir()) is not None
 
 
 async def test_a_face_in_a_container_is_served_by_no_hub_outside(project: Path) -> None:

@@ -29,7 +29,7 @@ from gshtui.settings.loader import load
 from gshtui.shell.hub_listener import HubConnection
 from gshtui.shell.line_stream import BadLine
 from gshtui.store.engine.store_errors import StoreError
-from gshtui.system.caller_environment import working_for
+from gshtui.system.caller_environment import Inherited, working_for
 from gshtui.system.tasks import report, start_job
 from gshtui.text.sanitise import CleanText
 
@@ -76,7 +76,8 @@ class AskedAgents(FaceHost):
         if pane is not None:
             pane.handle_message(fields)
             return
-        pane = self._panes[connection] = _Pane(connection, self.opening(PaneOpening, fields))
+        opening = self.opening(PaneOpening, fields)
+        pane = self._panes[connection] = _Pane(connection, opening, self.inherited(opening))
         task = start_job(self._serve(connection, pane), "an agent")
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)
@@ -116,7 +117,7 @@ class AskedAgents(FaceHost):
             elif connection in self._panes:
                 before = self._latest.get(spec.agent)  # whose terminal is gone, and which is about to end
                 self._latest[spec.agent] = asyncio.current_task()
-                with working_for(pane.opening.environ):
+                with working_for(pane.opening.environ, inherited=pane.inherited):
                     await pane.serve(spec, self.host, before)
                 if pane.end is None:
                     pane.send(detached=self.comes_again, cut=pane.cut)
@@ -181,8 +182,9 @@ class _Pane:
         cut: its turn was cut when it stopped here.
     """
 
-    def __init__(self, connection: HubConnection, opening: PaneOpening) -> None:
+    def __init__(self, connection: HubConnection, opening: PaneOpening, inherited: Inherited) -> None:
         self.opening = opening
+        self.inherited = inherited
         self.outbox = FaceOutbox(connection)
         self.run: NativeRun | None = None
         self.end: int | None = None
@@ -223,7 +225,7 @@ class _Pane:
             return  # it is on its way to its end
         match fields:
             case {"keys": str() as keys, "at": float() as at} if pane is not None:
-                with working_for(self.opening.environ):
+                with working_for(self.opening.environ, inherited=self.inherited):
                     pane.type(keys.encode("latin-1", "replace"), at)
                 self._taken += len(keys)
                 self._keep()

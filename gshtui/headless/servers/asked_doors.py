@@ -123,7 +123,7 @@ class AskedDoors(FaceHost):
                 return
             if self._closing:
                 await asyncio.wait(self._closing)  # it may be one at the same port
-            with working_for(opening.environ):
+            with working_for(opening.environ, inherited=self.inherited(opening)):
                 await door.serve(self.host, opening, loaded)
         except Exception as error:
             door.complain(f"the door cannot be kept: {type(error).__name__}: {error}.")

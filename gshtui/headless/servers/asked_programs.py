@@ -115,7 +115,7 @@ class AskedPrograms(FaceHost):
             if why := self.difference(opening, loaded):
                 connection.send_fields(declined=why)
                 return
-            with working_for(opening.environ, connection.peer.pid):
+            with working_for(opening.environ, connection.peer.pid, self.inherited(opening)):
                 await program.serve(self.host, opening, loaded)
         except Exception:
             connection.close()  # whatever it waits for, the next connection may do

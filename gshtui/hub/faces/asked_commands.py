@@ -175,10 +175,11 @@ class AskedCommands(FaceHost):
             raise Declined(why)
         if declared.form.needs_terminal and not (request.json or request.terminal):
             return failed(UsageError(declared.form.needs_terminal))
-        if declared.form.own_hub and (request.umask, request.limits) != (self._umask, process_limits.limits()):
-            raise Declined("it has another umask or other limits")
+        if declared.form.own_hub and process_limits.unable_to_give(request.limits):
+            raise Declined("it has higher limits")
         loaded = await asyncio.to_thread(self._settings_there, request)
-        with working_for(loaded.environ, connection.peer.pid):
+        inherited = self.inherited(request) if declared.form.own_hub else None
+        with working_for(loaded.environ, connection.peer.pid, inherited):
             try:
                 run = self._run if request.declared else self._run_line
                 ended = await run(connection, request, declared, loaded)

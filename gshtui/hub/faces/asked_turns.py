@@ -2,7 +2,8 @@
 
 Each turn has a hub of its own on the host's record, with the settings, the variables and the folder of its face. The
 face is told all events, answers the questions of that turn alone, and interrupts it by hanging up. What this process
-would run in another way than the face's own (other folders, umask or limits) is declined before anything is done.
+would run in another way than the face's own (other folders, limits that it cannot give) is declined before anything is
+done.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class AskedTurns(FaceHost):
             if why := self.difference(call, loaded):
                 turn.send(declined=why)
                 return
-            with working_for(call.environ, connection.peer.pid):
+            with working_for(call.environ, connection.peer.pid, self.inherited(call)):
                 turn.send(end=await turn.run(call, loaded))
         finally:
             self._turns.pop(connection, None)

@@ -37,7 +37,7 @@ from gshtui.settings.loader import Loaded, load
 from gshtui.shell.hub_listener import HubConnection
 from gshtui.shell.line_stream import BadLine
 from gshtui.store.engine.store_errors import StoreError
-from gshtui.system.caller_environment import working_for
+from gshtui.system.caller_environment import Inherited, working_for
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.plain_values import PlainValueError, from_plain, to_plain
 from gshtui.system.tasks import cancel_and_wait, end_all, report, start_job
@@ -147,11 +147,12 @@ class AskedWindows(FaceHost):
         if (there := next((window for window in self._windows if window.is_for(opening, session)), None)) is not None:
             there.attach(face)
             return
-        window = _HostedWindow(self.host, opening, loaded, self._has_open, after_logout=self._after_logout)
+        inherited = self.inherited(opening)
+        window = _HostedWindow(self.host, opening, loaded, inherited, self._has_open, after_logout=self._after_logout)
         self._after_logout = False
         self._windows.append(window)
         try:
-            with working_for(opening.environ):
+            with working_for(opening.environ, inherited=inherited):
                 await window.serve(face)
         finally:
             self._windows.remove(window)
@@ -205,7 +206,7 @@ class _Face:
                     self.window.cease(self)
                 case {"id": int() as number, "do": str() as name, "with": given} if name in CALLS:
                     arguments = from_plain(msgspec.convert(given, dict[str, Any]))
-                    with working_for(self.window.opening.environ):
+                    with working_for(self.window.opening.environ, inherited=self.window.inherited):
                         task = start_job(self._call(self.window, number, name, arguments), f"the window's {name}")
                     self._calls[number] = task
                 case {"cancel": int() as number}:
@@ -279,6 +280,7 @@ class _HostedWindow:
         host: Hub,
         opening: WindowOpening,
         loaded: Loaded,
+        inherited: Inherited,
         has_open: Callable[[WindowOpening, str], bool],
         *,
         after_logout: bool,
@@ -286,6 +288,7 @@ class _HostedWindow:
         from gshtui.hub.composition import build_hub
 
         self.opening = opening
+        self.inherited = inherited
         self.home = str(loaded.cwd)
         self._host = host
         self.bus = Bus()

@@ -13,6 +13,7 @@ from gshtui.hub.hub import Hub
 from gshtui.settings.loader import Loaded
 from gshtui.shell.hub_listener import HubConnection, NoHost
 from gshtui.shell.line_stream import BadLine
+from gshtui.system.caller_environment import Inherited
 from gshtui.system.installation import INSTALLED_AT
 from gshtui.system.network.peer import sees_the_same
 from gshtui.system.processes import process_limits
@@ -56,4 +57,8 @@ class FaceHost(NoHost):
 
     def difference(self, there: Surroundings, loaded: Loaded) -> str:
         """Why what the face asks would be another thing here; empty: it would not. `loaded`: the settings there."""
-        return difference(self.host, self._umask, there, loaded)
+        return difference(self.host, there, loaded)
+
+    def inherited(self, there: Surroundings) -> Inherited:
+        """The umask and limits of what is started for the face, where they are not this process's."""
+        return process_limits.inherited(there.umask, there.limits, self._umask)

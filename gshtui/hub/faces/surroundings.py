@@ -37,18 +37,13 @@ class Surroundings(Protocol):
     def limits(self) -> list[tuple[int, int]]: ...
 
 
-def difference(host: Hub, umask: int, there: Surroundings, loaded: Loaded) -> str:
-    """Why what the face asks would be another thing here; empty: it would not.
-
-    Args:
-        umask: this process's.
-        loaded: the settings there.
-    """
+def difference(host: Hub, there: Surroundings, loaded: Loaded) -> str:
+    """Why what the face asks would be another thing here; empty: it would not. `loaded`: the settings there."""
     if why := other_place(there.cwd, there.environ):
         return why
     ours = host.settings
-    if there.umask != umask or there.limits != process_limits.limits():
-        return "it has another umask or other limits"
+    if process_limits.unable_to_give(there.limits):
+        return "it has higher limits"
     if loaded.settings.general.session_dir != ours.general.session_dir:
         return "it has another record"
     if any(getattr(loaded.settings, table) != getattr(ours, table) for table in _SHARED):

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import math
 import os
+import shutil
 import signal
 import sys
 import time
@@ -17,8 +18,9 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, 
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
 
-from gshtui.system.caller_environment import MARK
+from gshtui.system.caller_environment import MARK, caller_inherited
 from gshtui.system.expected_error import ProgramMissing
+from gshtui.system.processes.process_limits import limited
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import start_job
 
@@ -43,14 +45,18 @@ async def start_child(
     pass_fds: Sequence[int] = (),
     limit: int = 1 << 16,
 ) -> asyncio.subprocess.Process:
-    """Start a program as `asyncio.create_subprocess_exec` does; cancelled, it ends what it has started, and soon.
+    """Start a program as `asyncio.create_subprocess_exec` does, with the umask and limits of whoever this runs for;
+    cancelled, it ends what it has started, and soon.
 
     `limit`: bytes that a reader of its pipes keeps. Raises `ProgramMissing`: there is no such program; it is an
     `OSError`, as all others are that keep it from starting. Raises `ValueError`: an argument cannot be passed on.
     """
     _await_ends_without_threads()
+    command = limited(argv)
+    if len(command) > len(argv) and not _is_there(argv[0], cwd or "", env):
+        raise ProgramMissing(argv[0])  # of the program itself, what sets its limits would print this
     start = asyncio.create_subprocess_exec(
-        *argv,
+        *command,
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
@@ -59,6 +65,7 @@ async def start_child(
         start_new_session=start_new_session,
         pass_fds=pass_fds,
         limit=limit,
+        umask=caller_inherited().umask,
     )
 
     async def end(process: asyncio.subprocess.Process) -> None:
@@ -74,6 +81,11 @@ async def start_child(
         if isinstance(error.filename, str) and error.filename == argv[0] and (cwd is None or os.path.isdir(cwd)):  # noqa: PTH112
             raise ProgramMissing(argv[0]) from error
         raise
+
+
+def _is_there(program: str, cwd: str | Path, env: Mapping[str, str] | None) -> bool:
+    path = os.pathsep.join(os.get_exec_path(env))
+    return bool(shutil.which(os.path.join(cwd, program) if "/" in program else program, path=path))  # noqa: PTH118
 
 
 @functools.cache

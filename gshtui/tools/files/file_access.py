@@ -16,6 +16,7 @@ from pathlib import Path
 
 from gshtui.commands.declaration import CommandError
 from gshtui.system.files.open_descriptor import open_reader
+from gshtui.system.processes.process_limits import make_ours
 
 _STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _SWAPPED = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
@@ -57,6 +58,10 @@ def _step(name: str, here: int, *, create: bool) -> int:
         os.mkdir(name, dir_fd=here)
     except FileExistsError:
         pass  # created by someone else meanwhile; opened all the same
+    else:
+        made = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
+        make_ours(made, 0o777)
+        return made
     return os.open(name, _STEP, dir_fd=here)
 
 
@@ -111,6 +116,8 @@ def replace(real: Path, content: bytes) -> os.stat_result:
                     os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
                     if (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
                         _keep_owner(descriptor, before)
+                else:
+                    make_ours(descriptor, 0o666)
                 file.write(content)
                 file.flush()
                 os.fsync(descriptor)
@@ -139,6 +146,8 @@ def append_lines(real: Path, content: bytes) -> bool:
             real.name, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=folder
         )
         with os.fdopen(descriptor, "ab") as file:
+            if before is None:
+                make_ours(descriptor, 0o666)
             state = os.fstat(descriptor)
             if state.st_nlink > 1:
                 raise CommandError(

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from gshtui.commands.declaration import CommandError
 from gshtui.guard.policy import sensitive_paths
 from gshtui.settings.git_info import find_project
+from gshtui.system.processes.process_limits import make_folders
 from gshtui.text.sanitise import literal, one_line
 from gshtui.tools.git.git import git
 from gshtui.tools.git.worktree import (
@@ -103,7 +104,7 @@ def _copy_one(source: Path, target: Path, tree: Path, left: int) -> int | None:
         return None
     # The branch may have a link where the main worktree has a folder.
     parent = target.parent
-    parent.mkdir(parents=True, exist_ok=True)
+    make_folders(parent)
     if not parent.resolve().is_relative_to(tree.resolve()):
         raise OSError(0, "a link leads out of the worktree")
     shutil.copy2(source, target, follow_symlinks=False)
@@ -253,7 +254,7 @@ def ignore_inside(main: Path) -> None:
     """Keep git from treating the worktrees in the repository as its files."""
     folder = main / INSIDE
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folders(folder)
         if not folder.resolve().is_relative_to(main.resolve()):
             raise CommandError(
                 f"{INSIDE} is a link that leads out of the repository.", hint="Remove it, or set place = 'beside'."

@@ -17,6 +17,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from gshtui.commands.declaration import CommandError
+from gshtui.system.processes.process_limits import make_folders
 from gshtui.tools.git.git import git
 from gshtui.tools.git.worktree import (
     Worktree,
@@ -163,12 +164,12 @@ def _copy_all(top: Path, place: Path, names: dict[str, None], modules: list[str]
         if not (stat.S_ISREG(kind) or stat.S_ISLNK(kind)) or not _is_below(top, source.parent):
             continue  # a folder or a link to one has taken the place of what git knows
         if target.parent not in made:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            make_folders(target.parent)
             made.add(target.parent)
         with contextlib.suppress(FileNotFoundError):
             shutil.copy2(source, target, follow_symlinks=False)
     for name in modules:
-        (place / name).mkdir(parents=True, exist_ok=True)
+        make_folders(place / name)
 
 
 def _is_below(top: Path, folder: Path) -> bool:
