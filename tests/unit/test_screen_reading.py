@@ -159,6 +159,14 @@ def test_words_about_interrupting_in_an_answer_are_no_work() -> None:
     assert read_screen(LOADED.get("claude"), screen).status == "idle"
 
 
+def test_advice_about_interrupting_below_an_input_is_no_work() -> None:
+    screen = ["  ┃", "  ┃  ", "  ┃", "  ┃  Code  · fake Loop", f"  ╹{'▀' * 40}", " tab agents  ctrl+p commands"]
+    for name in ("opencode", "kilo"):
+        for tip in ("● Tip Press escape to stop the AI mid-response", "● Tip Press esc twice to interrupt"):
+            reading = read_screen(LOADED.get(name), [*screen, "", f"          {tip}", "  ~/project      7.7.7"])
+            assert (reading.status, reading.contradicts) == ("idle", ""), (name, tip)
+
+
 def test_a_draft_that_stands_above_the_input_was_entered_and_one_that_is_gone_was_cleared() -> None:
     claude, opencode = LOADED.get("claude"), LOADED.get("opencode")
     rule, said = "─" * 20, ["❯ good day", "", "● Hello"]

@@ -226,13 +226,16 @@ _STOPPABLE = r"(?i)\besc(?:ape)? (?:again )?to (?:interrupt|stop|cancel|abort)\b
 _ANSWERABLE = r"(?i)\benter (?:to )?(?:confirm|select|submit|continue|choose)\b"
 """Such a line belongs to something that waits for an answer."""
 _STOP_WORDS = (r"(?i)\besc\b", r"(?i)\binterrupt\b")
+_ADVICE = r"^\W*Tips?\b"
 _PASSES = r"[(·•] ?(?:\d+h ?)?(?:\d+m ?)?\d+s\b"
 _PASSED = r"(?i)\b(?:finished|completed) [(·•] ?\d"
 _UNREADABLE = "something is open that cannot be read here"
 
 
 def _stops(line: str) -> bool:
-    """Whether a line below an input tells of a key that stops what is done."""
+    """Whether a line below an input tells of a key that stops what is done, and not of what keys there are."""
+    if search(_ADVICE, line):
+        return False
     return search(_STOPPABLE, line) is not None or all(search(word, line) for word in _STOP_WORDS)
 
 
