@@ -251,6 +251,40 @@ def test_children_are_started_in_one_way_that_can_be_cancelled() -> None:
     }, "start it by `processes.start_child`"
 
 
+def test_who_starts_a_child_closes_its_pipes_however_it_ended() -> None:
+    """A pipe that was not read to its end, or that another process holds, outlives the child: its `returncode` does not
+    matter. These hand the child over to an object that is closed, or give it no pipe.
+    """
+    kept = {
+        "acp_connection",
+        "host_link",
+        "interpreter",
+        "pty_process",
+        "remote_tools",
+        "shell_process",
+        "stdio_server",
+    }
+    no_pipe = {"terminal_handoff", "own_status", "hub_reach"}
+    found = {
+        path.stem
+        for path in source.files()
+        for node in source.nodes(path, ast.AsyncFunctionDef)
+        if calls(node, "start_child") and not any(calls(last, "kill_child") for last in last_steps(node))
+    }
+    assert found == kept | {"stdio_server"} | no_pipe
+
+
+def last_steps(node: ast.AST) -> list[ast.stmt]:
+    """What its `finally` blocks do in any case."""
+    blocks = [block.finalbody for block in ast.walk(node) if isinstance(block, ast.Try)]
+    return [step for block in blocks for step in block if not isinstance(step, ast.If)]
+
+
+def calls(node: ast.AST, name: str) -> bool:
+    named = (call.func for call in ast.walk(node) if isinstance(call, ast.Call))
+    return any(name == (func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")) for func in named)
+
+
 def test_the_wire_is_the_agreed_one() -> None:
     """A change is made on purpose: `python -m tests.kit.wire_schema` writes the file and says what it breaks."""
     broken = wire_schema.breaks(wire_schema.golden(), wire_schema.schema())

@@ -204,9 +204,7 @@ class HostLink:
                 hint = f"`{shlex.join(self.person_command('true'))}` shows what it does."
                 raise HostError("unreachable", text, hint) from error
             finally:
-                if process.returncode is None:
-                    _end_group(process.pid)
-                    await asyncio.shield(kill_child(process))
+                await asyncio.shield(kill_child(process, is_leader=True))
             said.seek(0)
             if status:
                 raise self._explain(said.read(8_000))
@@ -217,9 +215,10 @@ class HostLink:
             argv = [*await self._ssh(), "-S", str(self._socket), "-O", "exit", "--", self.destination]
             process = await self._start(argv, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL)
             try:
-                async with time_limit(3.0):
-                    await process.wait()
-            except TimeoutError:
+                with contextlib.suppress(TimeoutError):
+                    async with time_limit(3.0):
+                        await process.wait()
+            finally:
                 await kill_child(process)
 
     # -- calls -----------------------------------------------------------------------------------------------------
@@ -284,11 +283,11 @@ class HostLink:
                 _read(process.stderr, command.errors, most, process.pid),
             )
             feeding.cancel()
+            if cut or more:  # the shared connection may hold its pipes, and its end is known only after theirs
+                await kill_child(process)
             status = await process.wait()
         finally:
-            if process.returncode is None:
-                _end_group(process.pid)
-                await asyncio.shield(kill_child(process))
+            await asyncio.shield(kill_child(process, is_leader=True))
         if command.output.flooded:
             raise HostError("failed", f"The login shell of {self.name} prints without end when it starts.")
         if not command.output.begun:

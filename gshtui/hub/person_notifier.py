@@ -13,8 +13,6 @@ import datetime
 import fnmatch
 import importlib
 import importlib.util
-import os
-import signal
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -139,10 +137,7 @@ class PersonNotifier:
         except TimeoutError:
             return f"The notification command {argv[0]} took more than {WITHIN:g} s and was ended."
         finally:
-            if process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                await kill_child(process)
+            await kill_child(process, is_leader=True)
         return f"The notification command {argv[0]} ended with {process.returncode}." if process.returncode else ""
 
     async def _call_apprise(self, text: str, agent: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gshtui.hosts.host_errors import HostError
-from gshtui.system.processes.processes import start_child
+from gshtui.system.processes.processes import kill_child, start_child
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.tmux import tmux_program
 from gshtui.tmux.quoting import command
@@ -134,5 +134,7 @@ async def attach(server: TmuxServer, session: str) -> None:
             async with time_limit(_QUIT_WITHIN):
                 await process.wait()
         raise
+    finally:
+        await kill_child(process)
     if process.returncode:
         raise from_reply(errors.decode("utf-8", "replace"))

@@ -49,8 +49,9 @@ async def scope_prefix() -> list[str]:
         async with time_limit(_SCOPE_WITHIN):
             answered = await process.wait() == 0
     except TimeoutError:
-        await processes.kill_child(process)
         return []
+    finally:
+        await processes.kill_child(process)
     return [run, "--user", "--scope", "--quiet", "--collect", "--description=gsh-tui agents"] if answered else []
 
 

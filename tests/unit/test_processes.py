@@ -14,6 +14,7 @@ import pytest
 
 from gshtui.system.caller_environment import MARK
 from gshtui.system.processes import processes
+from tests.kit.tmux import eventually
 
 
 async def started(script: str) -> asyncio.subprocess.Process:
@@ -57,6 +58,20 @@ async def test_a_kill_that_is_cancelled_leaves_no_pipe_open() -> None:
     await asyncio.sleep(0)
     killing.cancel()
     await asyncio.wait((killing,))
+    assert vars(process)["_transport"].is_closing()
+    os.kill(grandchild, signal.SIGKILL)
+
+
+async def test_one_that_has_ended_leaves_no_pipe_open_that_another_process_holds() -> None:
+    process = await started("setsid sleep 600 & echo $!; exec 2>&-")
+    assert process.stdout is not None and process.stderr is not None
+    grandchild = int(await process.stdout.readline())
+
+    async def ended() -> bool:
+        return process.returncode is not None
+
+    await eventually(ended)
+    await processes.kill_child(process, within=0.1)
     assert vars(process)["_transport"].is_closing()
     os.kill(grandchild, signal.SIGKILL)
 

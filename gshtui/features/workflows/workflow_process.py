@@ -188,8 +188,7 @@ class _Lent:
         try:
             code = await child.wait()
         finally:
-            if child.returncode is None:
-                await processes.kill_child(child)
+            await processes.kill_child(child)
         return code if code >= 0 else 128 - code
 
 

@@ -149,8 +149,7 @@ async def _printed(argv: list[str]) -> str:
     except TimeoutError:
         raise _UnfetchedError(f"{program} did not finish within {FETCHED_WITHIN:g} s") from None
     finally:
-        if process.returncode is None:
-            await processes.kill_child(process)
+        await processes.kill_child(process)
     if code:
         raise _UnfetchedError(f"{program} failed with exit code {code}", "Run it in a shell to see why.")
     try:

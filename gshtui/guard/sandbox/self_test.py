@@ -89,8 +89,9 @@ async def _run(sandbox: ProjectSandbox, argv: list[str], project: Path) -> str:
     try:
         output, said = await asyncio.wait_for(child.communicate(), _WITHIN)
     except TimeoutError:
-        await processes.kill_child(child)
         return f"it took longer than {_WITHIN:g} s"
+    finally:
+        await processes.kill_child(child)
     try:
         worked = msgspec.json.decode(output, type=learned(list[str]))
     except msgspec.DecodeError:

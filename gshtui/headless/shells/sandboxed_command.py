@@ -124,6 +124,5 @@ async def _run_in(
         try:
             code = await child.wait()
         finally:
-            if child.returncode is None:
-                await processes.kill_child(child)
+            await processes.kill_child(child)
     return (code if code >= 0 else _SIGNALLED - code), run.refusals  # all of them are known once it is closed

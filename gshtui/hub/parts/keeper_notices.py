@@ -7,6 +7,7 @@ has no terminal of its own: `badge` and `bell` are a message in the tmux clients
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import sys
@@ -102,7 +103,8 @@ async def _notify_desktop(text: str) -> None:
         *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
     )
     try:
-        async with time_limit(_WITHIN):
-            await process.wait()
-    except TimeoutError:
+        with contextlib.suppress(TimeoutError):
+            async with time_limit(_WITHIN):
+                await process.wait()
+    finally:
         await kill_child(process)

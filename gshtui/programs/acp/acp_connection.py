@@ -25,7 +25,7 @@ from gshtui.programs.acp.acp_errors import NO_SDK, AcpError
 from gshtui.programs.acp.acp_transport import LineTransport
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.json_types import is_object
-from gshtui.system.processes.processes import start_child
+from gshtui.system.processes.processes import kill_child, start_child
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.text.sanitise import one_line, plain
@@ -247,6 +247,9 @@ class AcpConnection:
         if alive >= 0:
             os.close(alive)
         await cancel_and_wait(self._draining, within=_ENDS_WITHIN)
+        if process is not None:
+            with contextlib.suppress(RuntimeError):  # a connection that does not close in time still reads
+                await kill_child(process)
 
     def _found(self) -> str | None:
         """The path of the program; `None`: there is none that could be run."""

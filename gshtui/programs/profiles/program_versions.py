@@ -12,7 +12,6 @@ import email.parser
 import os
 import shlex
 import shutil
-import signal
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -207,10 +206,7 @@ async def printed_version(program: Path, flag: str, environ: Mapping[str, str]) 
     except TimeoutError:
         return ""
     finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-        await processes.kill_child(process)
+        await processes.kill_child(process, is_leader=True)
     lines = answer.decode("utf-8", "replace").splitlines()[:_LINES]
     return next((version for line in lines if (version := _answered(line))), "")
 

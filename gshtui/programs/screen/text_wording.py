@@ -45,8 +45,9 @@ async def _refused(*argv: str) -> str:
         async with time_limit(_WITHIN):
             _, errors = await process.communicate()
     except TimeoutError:
-        await processes.kill_child(process)
         return ""
+    finally:
+        await processes.kill_child(process)
     return (one_line(plain(errors.decode("utf-8", "replace")), 300) or "it is incomplete") if process.returncode else ""
 
 

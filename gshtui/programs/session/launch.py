@@ -383,6 +383,7 @@ async def help_text(argv: Sequence[str], environ: Mapping[str, str]) -> str:
     try:
         output, _ = await asyncio.wait_for(process.communicate(), _HELP_WITHIN)
     except TimeoutError:
-        await processes.kill_child(process)
         return ""
+    finally:
+        await processes.kill_child(process)
     return output.decode("utf-8", "replace")

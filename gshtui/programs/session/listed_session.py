@@ -133,8 +133,7 @@ async def _listed(argv: Sequence[str], environ: Mapping[str, str]) -> list[Mappi
     except (TimeoutError, ValueError):
         pass
     finally:
-        if process.returncode is None:
-            await processes.kill_child(process)
+        await processes.kill_child(process)
     if not is_array(value):
         return None
     return [each for each in value if is_object(each)]

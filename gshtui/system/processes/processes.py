@@ -68,14 +68,10 @@ async def start_child(
         umask=caller_inherited().umask,
     )
 
-    async def end(process: asyncio.subprocess.Process) -> None:
-        if start_new_session:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-        await kill_child(process, _UNSTARTED_WITHIN)
-
     try:
-        return await finish_start(start, end)
+        return await finish_start(
+            start, lambda process: kill_child(process, _UNSTARTED_WITHIN, is_leader=start_new_session)
+        )
     except FileNotFoundError as error:
         # Of a missing folder it says the same.
         if isinstance(error.filename, str) and error.filename == argv[0] and (cwd is None or os.path.isdir(cwd)):  # noqa: PTH112
@@ -120,13 +116,19 @@ async def _undo(starting: asyncio.Future[T], end: Callable[[T], Awaitable[None]]
             await end(starting.result())
 
 
-async def kill_child(process: asyncio.subprocess.Process, within: float = _WITHIN) -> None:
+async def kill_child(process: asyncio.subprocess.Process, within: float = _WITHIN, *, is_leader: bool = False) -> None:
     """Kill the child, unless it has ended, and wait until it and its pipes are gone.
 
-    Nothing else may be reading its pipes. `within`: seconds to wait. A child left behind after that is dead; another
-    process holds its pipes.
+    Whoever starts a child calls this in a `finally`, also of one that has ended: its pipes stay open while another
+    process holds them, or while more is in them than was read. Nothing else may be reading its pipes.
+
+    Args:
+        within: seconds to wait. A child left behind after that is dead; another process holds its pipes.
+        is_leader: it leads a group, which is killed with it.
     """
-    with contextlib.suppress(ProcessLookupError):
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # on macOS of a group that has ended
+        if is_leader and process.returncode is None:
+            os.killpg(process.pid, signal.SIGKILL)
         process.kill()
     pipes = [pipe for pipe in (process.stdout, process.stderr) if pipe is not None]
     try:

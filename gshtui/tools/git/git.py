@@ -163,8 +163,7 @@ async def _git(
     except TimeoutError as error:
         raise CommandError(f"git did not answer within {timeout:g} s.", hint="Try again.") from error
     finally:
-        if process.returncode is None:
-            await processes.kill_child(process)
+        await processes.kill_child(process)
     return GitAnswer(
         process.returncode or 0,
         out[:_MOST].decode("utf-8", "surrogateescape"),

@@ -174,5 +174,5 @@ async def _ended(
     finally:
         if process.returncode is None:
             await asyncio.shield(asyncio.to_thread(processes.end_call_processes, process.pid, mark))
-            await processes.kill_child(process)
+        await processes.kill_child(process)
     return SetupProcess(printed, None if timed_out else process.returncode)

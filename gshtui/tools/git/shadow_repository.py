@@ -470,8 +470,7 @@ class ShadowRepository:
         except TimeoutError as error:
             raise ShadowError(f"The files cannot be kept: git did not answer within {_WITHIN:g} s.") from error
         finally:
-            if process.returncode is None:
-                await processes.kill_child(process)
+            await processes.kill_child(process)
         if process.returncode not in (0, passes):
             why = one_line(failure.decode("utf-8", "replace").strip() or f"git {arguments[0]} failed", 200)
             raise ShadowError(f"The files cannot be kept or restored: {why}.")
