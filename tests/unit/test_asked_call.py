@@ -35,6 +35,20 @@ def test_a_command_that_is_torn_or_cut_on_the_screen_is_whole(tmp_path: Path) ->
         assert (whole.detail, whole.partial, whole.id) == (LONG, False, "q")
 
 
+def test_a_command_whose_box_leaves_words_out_is_known_by_its_heading(tmp_path: Path) -> None:
+    """Qwen at 80 columns: `' >` and `&&` have no room at the end of their rows, and are drawn nowhere else."""
+    command = (
+        "touch made.txt && echo 'a long line that goes on and on' > /tmp/somewhere/else/in/a/folder.txt && touch z"
+    )
+    heading = (
+        "? Shell touch made.txt && echo 'a long line that goes on    ←\n  and on' > /tmp/somewhere/else/in/a/folder.txt"
+    )
+    box = "touch made.txt && echo 'a long line that goes on and on\n  /tmp/somewhere/else/in/a/folder.txt\n  touch z"
+    asked = asks(f"{heading} &&\n  touch z\n\n{box}", "Allow execution of: 'touch, echo'?")
+    whole = with_call(asked, transcript(tmp_path, ("run_shell_command", {"command": command})), tmp_path)
+    assert (whole.detail, whole.partial) == (command, False)
+
+
 def test_what_the_screen_says_besides_stays_behind_the_command(tmp_path: Path) -> None:
     asked = asks("touch a\nMakes a file")
     whole = with_call(asked, transcript(tmp_path, ("Bash", {"command": "touch a"})), tmp_path)

@@ -75,7 +75,7 @@ def _told(
     question: OpenQuestion, given: dict[str, Any], transcript: ProgramTranscript, folder: Path
 ) -> OpenQuestion | None:
     """The question with this call's arguments; `None` if it is not about them."""
-    shown = "".join(f"{question.subject} {question.detail} {question.beside}".split())
+    shown = _bare(f"{question.subject} {question.detail} {question.beside}")
     command = string(given.get("command")) or string(given.get("cmd"))
     if command:
         if not _is_shown(command, shown, cut=question.partial):
@@ -99,9 +99,16 @@ def _names_change(line: str, name: str) -> bool:
     return line == name or _HEADING.fullmatch(line) is not None
 
 
+def _bare(text: str) -> str:
+    """Without blanks, and without the arrow that some draw behind the first row of a waiting call's heading. Where
+    their box leaves out what has no room in a row, that heading still has it.
+    """
+    return "".join(text.replace("←", "").split())
+
+
 def _is_shown(text: str, shown: str, *, cut: bool) -> bool:
     """Whether a screen shows a text, from its beginning; `cut`: or its end, since more is out of sight."""
-    words = "".join(text.split())
+    words = _bare(text)
     if words[:_ALIKE] in shown:
         return bool(words)
     return cut and len(words) > _ALIKE and words[-_ALIKE:] in shown
