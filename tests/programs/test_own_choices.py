@@ -16,7 +16,7 @@ from tests.kit.prompt_driven_model import follow_prompts
 from tests.kit.record_questions import calls
 from tests.programs.stage import Stage
 
-ASKING = ("claude", "codex", "opencode", "gemini", "vibe", "qwen")
+ASKING = ("claude", "codex", "opencode", "gemini", "vibe", "qwen", "kilo")
 
 
 async def asked(stage: Stage) -> OpenQuestion:

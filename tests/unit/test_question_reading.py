@@ -255,6 +255,16 @@ def test_buttons_with_colours_and_choices_with_a_key_each(
 
 
 @pytest.mark.parametrize("size", ["80x24", "120x35", "160x45"])
+def test_a_denial_that_is_asked_for_words_is_denied_by_its_key(size: str) -> None:
+    question = read_shot(f"kilo/7.7.7/day-{size}", "12-words")
+    assert (question.subject, question.partial) == ("Tell Kilo what to do differently", False)
+    assert [(one.key, one.label, one.means) for one in question.choices] == [
+        ("4", "confirm", "deny"),
+        ("7", "cancel", ""),
+    ]
+
+
+@pytest.mark.parametrize("size", ["80x24", "120x35", "160x45"])
 @pytest.mark.parametrize(
     ("recorded", "file", "label"),
     [

@@ -12,6 +12,7 @@ from gshtui.bus.agent_data import OpenQuestion
 from gshtui.programs.pane.pane_view import LOOK, PaneView, Seen, SessionError, Trouble
 from gshtui.programs.screen.foreground import input_taken
 from gshtui.programs.screen.question_reading import ReadQuestion
+from gshtui.programs.screen.screen_reading import search
 from gshtui.text.sanitise import one_line
 from gshtui.tmux.quoting import ShownRow
 from gshtui.tmux.tmux_errors import TmuxError
@@ -69,8 +70,23 @@ class ChoicePresser:
 
     async def answer(self, question: str, choice: str, otherwise: Otherwise) -> OpenQuestion | None:
         """Choose one of the answers, and see that the question is gone. See `PaneWriter.answer`."""
-        name = self._view.name
         read = await self._whole(question)
+        after = await self._answered(read, choice, otherwise)
+        denied = self._view.profile.question.denied
+        if not denied or "deny" not in [one.means for one in read.question.choices if one.key == choice]:
+            return after
+
+        def asked(now: Seen) -> ReadQuestion | None:
+            found = now.reading.read
+            return found if found is not None and search(denied, found.question.subject) else None
+
+        seen = await self._view.wait_until(lambda now: asked(now) is not None, _PAINTED)
+        again = asked(seen) if seen is not None else None
+        key = next((one.key for one in again.question.choices if one.means == "deny"), "") if again is not None else ""
+        return await self._answered(again, key, otherwise) if again is not None and key else after
+
+    async def _answered(self, read: ReadQuestion, choice: str, otherwise: Otherwise) -> OpenQuestion | None:
+        name = self._view.name
         question = read.question.id
         place = next((n for n, one in enumerate(read.question.choices) if one.key == choice), -1)
         if place < 0:

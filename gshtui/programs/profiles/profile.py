@@ -143,7 +143,10 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
     buttons: Reads[tuple[str, ...]] = ()
     """The labels that a row of buttons may have; the one with a background of its own is under the cursor."""
     keys: Pattern = ""
-    """Pattern of one choice in a row of them, each chosen by its key alone: group 1 is the key, group 2 its label."""
+    """Pattern of one choice in a row of them, each chosen by its key alone: group 1 is the key (enter and esc, too),
+    group 2 its label."""
+    denied: Pattern = ""
+    """Pattern of what it asks after a denial, such as for words: a denial in our faces is the answer to it as well."""
     end: Pattern = ""
     """Pattern of the line above such a row; another line there says that a part of the question is out of sight."""
     letters: Pattern = ""

@@ -431,6 +431,9 @@ def _background(parameters: str, now: str) -> str:
     return now
 
 
+_NAMED = {"enter": "Enter", "esc": "Escape"}
+
+
 def _by_keys(rules: QuestionRules, whole: Sequence[str], text: Sequence[str]) -> ReadQuestion | None:
     """The lowest line that consists of choices with a key each, such as `[y] Yes  [n] No`."""
     if not rules.keys:
@@ -439,14 +442,15 @@ def _by_keys(rules: QuestionRules, whole: Sequence[str], text: Sequence[str]) ->
     for row in range(len(text) - 1, -1, -1):
         rest, keys, labels = text[row], list[str](), list[str]()
         while (match := pattern.search(rest)) is not None and match.span()[1] > match.span()[0]:
-            keys.append(match.group(1) or "")
+            keys.append(_NAMED.get(match.group(1) or "", match.group(1) or ""))
             labels.append((match.group(2) or "").strip())
             rest = rest[: match.span()[0]] + rest[match.span()[1] :]
         if len(keys) < 2:
             continue
         if rest.strip() or len(set(keys)) != len(keys) or not all((*keys, *labels)):
             return None
-        found = _found(rules, whole, text, row, labels, -1, [ShownRow(text[row].strip(), marked=True)], digits=keys)
+        shown = ShownRow(text[row].strip(), marked=True, beside=rules.panel)
+        found = _found(rules, whole, text, row, labels, -1, [shown], digits=keys)
         above = next((text[n] for n in range(row - 1, -1, -1) if text[n].strip()), "")
         if found is None or not rules.end or compile_linear(rules.end).search(above):
             return found
