@@ -9,13 +9,20 @@ from pathlib import Path
 from typing import Any, cast
 
 import httpx2
+import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
+from gshtui.fleet.native.spec import read_spec, spec_path
 from gshtui.settings import paths
+from tests.kit.loopback.apis import loopback, variables
+from tests.kit.loopback.script import Say
 from tests.kit.warm_program import SDKS, WarmProgram, run_gsh, shared, start_gsh
+from tests.real.test_keeper import CLAUDE, Place, place
+
+__all__ = ["place"]
 
 
 def server() -> WarmProgram:
@@ -37,7 +44,7 @@ def text(result: CallToolResult) -> str:
     return "".join(getattr(block, "text", "") for block in result.content)
 
 
-async def data(client: Client, name: str, **arguments: object) -> Any:
+async def data(client: Client, name: str, /, **arguments: object) -> Any:
     """The data of a command, which the SDK's client has checked against the schema that is offered for it."""
     result = await client.call_tool(name, arguments)
     assert not result.is_error, text(result)
@@ -110,6 +117,31 @@ async def test_no_program_can_widen_anything(tmp_path: Path) -> None:
             refused = await client.call_tool(name, arguments)
             assert refused.is_error, name
     assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.tmux
+async def test_a_child_that_an_agents_program_starts_is_held_to_the_agents_mode_and_reports(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever names itself its starter: by the variable of an agent's terminal, and by none for a person's program."""
+    async with loopback("anthropic", [[Say("first")], [Say("second")]]) as model:
+        for name, value in variables("anthropic", model.url).items():
+            monkeypatch.setenv(name, value)
+        place.run("agent", "spawn", "--cli", CLAUDE, "--profile", "claude", "--mode", "plan", "--name", "planner")
+        modes: dict[str, str] = {}
+        for agent in ("", "0001"):
+            monkeypatch.setenv("GSH_AGENT", agent)
+            async with served(place.project, "--allow", "agent_spawn") as client:
+                child = await data(client, "agent_spawn", prompt="one", name=f"child-{agent or 'mine'}")
+                await data(client, "agent_wait", agent=child["id"], timeout=60)
+                shown = await data(client, "agent_show", agent=child["id"])
+                assert shown["report"] in ("first", "second")
+                spec = read_spec(spec_path(paths.data_dir(), child["id"]))
+                modes[agent] = spec.mode
+                assert (spec.request.parent, spec.respondent) == ("mcp-mcp", "person")
+                refused = await client.call_tool("agent_kill", {"agent": child["id"]})
+                assert refused.is_error, "only its person ends it"
+        assert modes == {"": "ask", "0001": "plan"}
 
 
 async def test_a_persons_rule_counts_for_programs_too(tmp_path: Path) -> None:

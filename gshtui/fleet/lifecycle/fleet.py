@@ -367,7 +367,8 @@ class Fleet:
         if request.parent:
             depth = parent.depth + 1 if parent is not None else 1
             request = msgspec.structs.replace(request, depth=max(depth, request.depth))
-        around = await self.agent_around() if by_person else None
+        # A program that uses our commands by MCP has neither a row nor a conversation here.
+        around = await self.agent_around() if by_person or not (parent or session) else None
         row = await self._starter.spawn(
             request,
             parent_session=session,
