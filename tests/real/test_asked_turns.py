@@ -16,13 +16,13 @@ import pytest
 from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.settings import paths
 from gshtui.settings.paths import data_dir
-from tests.kit.command import DEADLINE, CommandResult, command, environment, run_gsh
+from tests.kit.command import DEADLINE, CommandResult, command, environment
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say
 from tests.kit.pty_child import WarmPtyChild
 from tests.kit.resident import events_until, keeper_pid, resident
 from tests.kit.tmux import eventually
-from tests.kit.warm_program import start_gsh
+from tests.kit.warm_program import run_gsh, start_gsh
 
 __all__ = ["resident"]
 pytestmark = pytest.mark.usefixtures("resident")

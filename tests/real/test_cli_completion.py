@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.command import DEADLINE, run_gsh
+from tests.kit.command import DEADLINE
+from tests.kit.warm_program import run_gsh
 
 
 @pytest.mark.parametrize("shell", ["zsh", "bash", "fish"])

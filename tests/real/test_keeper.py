@@ -27,7 +27,7 @@ from gshtui.settings.paths import config_file, data_dir
 from gshtui.store.record.store import Store
 from gshtui.system.caller_environment import MARK
 from gshtui.system.ids import new_id
-from tests.kit.command import ROOT, command, environment, run_gsh
+from tests.kit.command import ROOT, command, environment
 from tests.kit.configuration import made_project
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Call, Say
@@ -36,7 +36,7 @@ from tests.kit.record import latest_session, texts_of
 from tests.kit.running_hub import running_hub
 from tests.kit.shells import Shell
 from tests.kit.tmux import end_server, eventually, short_folder
-from tests.kit.warm_program import start_gsh
+from tests.kit.warm_program import run_gsh, start_gsh
 
 pytestmark = pytest.mark.tmux
 

@@ -27,10 +27,10 @@ from gshtui.settings import paths
 from gshtui.settings.paths import data_dir
 from gshtui.shell.hub_registry import is_live
 from gshtui.system.installation import INSTALLED_AT
-from tests.kit.command import DEADLINE, CommandResult, command, environment, run_gsh
+from tests.kit.command import DEADLINE, CommandResult, command, environment
 from tests.kit.storms import FULL
 from tests.kit.tmux import eventually
-from tests.kit.warm_program import SDKS, WarmProgram, shared, start_gsh
+from tests.kit.warm_program import SDKS, WarmProgram, run_gsh, shared, start_gsh
 from tests.real.test_keeper import CLAUDE, Place, place
 
 FOLDER_LINES = (

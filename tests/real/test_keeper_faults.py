@@ -27,14 +27,14 @@ from gshtui.settings import paths
 from gshtui.settings.loader import load
 from gshtui.settings.paths import data_dir
 from gshtui.shell.hub_registry import is_live
-from tests.kit.command import command, environment, run_gsh
+from tests.kit.command import command, environment
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
 from tests.kit.running_hub import running_hub
 from tests.kit.shells import Shell
 from tests.kit.storms import FULL
 from tests.kit.tmux import eventually
-from tests.kit.warm_program import start_gsh
+from tests.kit.warm_program import run_gsh, start_gsh
 from tests.real.test_keeper import CLAUDE, Place, place
 
 pytestmark = pytest.mark.tmux

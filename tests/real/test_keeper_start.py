@@ -35,9 +35,9 @@ from gshtui.store.record.store import Store
 from gshtui.system.files.file_lock import try_lock
 from gshtui.system.installation import INSTALLED_AT
 from gshtui.system.processes.process_identity import is_alive, process_of, this_process
-from tests.kit.command import ROOT, command, environment, run_gsh
+from tests.kit.command import ROOT, command, environment
 from tests.kit.tmux import eventually, named_servers
-from tests.kit.warm_program import start_gsh
+from tests.kit.warm_program import run_gsh, start_gsh
 from tests.real.test_asked_turns import events_until
 
 __all__ = ["named_servers"]

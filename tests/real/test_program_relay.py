@@ -14,8 +14,9 @@ from typing import IO, Any
 
 import pytest
 
-from tests.kit.command import DEADLINE, environment, run_gsh, start_gsh
+from tests.kit.command import DEADLINE, environment
 from tests.kit.resident import resident
+from tests.kit.warm_program import WarmProcess, run_gsh, start_gsh
 from tests.real.test_mcp_face import initialize
 
 COVERS = ("gshtui.headless.servers.asked_programs", "gshtui.headless.servers.program_relay")
@@ -26,7 +27,7 @@ INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 class Program:
     """A program that speaks MCP with a process of ours."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: WarmProcess) -> None:
         self.process = process
         assert process.stdin is not None and process.stdout is not None
         self._says: IO[bytes] = process.stdin
