@@ -153,6 +153,13 @@ def test_cline_is_known_by_the_title_that_it_shows(tmp_path: Path) -> None:
         add("two", "Count the files")
         assert bound(tmp_path, "cline", pid, title="> Count the files") == "", "two have the same title"
         assert bound(tmp_path, "cline", pid, title="> Count the files", taken=["two"]) == "one"
+        with holding() as other, holding(words=["--cline-hub-daemon"]) as serving:
+            add("theirs", "List the files", pid=other)
+            assert bound(tmp_path, "cline", pid, title="> List the files") == "", "another terminal's process runs it"
+            assert bound(tmp_path, "cline", other, title="> List the files") == "theirs"
+            add("served", "List the files", pid=serving)
+            assert bound(tmp_path, "cline", pid, title="> List the files") == "served"
+            assert bound(tmp_path, "cline", other, title="> List the files", taken=["served"]) == "theirs"
     with holding(words=["--id", "before"]) as pid:
         assert bound(tmp_path, "cline", pid, title="> Count the files", taken=["one", "two"]) == "before"
 

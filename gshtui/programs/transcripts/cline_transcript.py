@@ -30,6 +30,8 @@ PROGRAM = "cline"
 _GOES_ON = ("running", "pending", "stopping")
 """Statuses of a turn under way; `pending`: it asks for permission."""
 _TITLED = "> "
+SERVES = "--cline-hub-daemon"
+"""A word of the command line of the process that serves all terminals."""
 
 
 class ClineSession(msgspec.Struct, frozen=True):
@@ -39,6 +41,8 @@ class ClineSession(msgspec.Struct, frozen=True):
     title: str
     began: float
     """Epoch seconds."""
+    pid: int
+    """The process that runs it: the one in its terminal, or the one that serves all terminals."""
 
 
 def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> Path | None:
@@ -52,7 +56,12 @@ def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> Pat
 def sessions_since(cwd: str, since: float, environ: Mapping[str, str], home: Path) -> list[ClineSession]:
     """The folder's conversations that were changed since then (epoch seconds), the newest first."""
     return [
-        ClineSession(path.stem, string(obj(facts.get("metadata")).get("title")), seconds(facts.get("started_at")))
+        ClineSession(
+            path.stem,
+            string(obj(facts.get("metadata")).get("title")),
+            seconds(facts.get("started_at")),
+            pid if isinstance(pid := facts.get("pid"), int) else 0,
+        )
         for path, facts in _of_folder(cwd, since, environ, home)
     ]
 

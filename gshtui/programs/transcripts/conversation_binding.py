@@ -138,8 +138,21 @@ def _of_cline(wanted: BindingQuery, processes: list[psutil.Process], environ: Ma
         if each.id not in wanted.taken
         and (each.began >= since or each.id in named)
         and opencode_transcript.is_shown_as(each.title, shown)
+        and not _runs_in_another(each, {process.pid for process in processes})
     ]
     return found[0] if len(found) == 1 else ""
+
+
+def _runs_in_another(session: cline_transcript.ClineSession, own: Collection[int]) -> bool:
+    """Whether it is the conversation of another terminal's process, by its record."""
+    import psutil
+
+    if not session.pid or session.pid in own:
+        return False
+    with suppress(psutil.Error, ValueError):
+        process = psutil.Process(session.pid)
+        return process.create_time() <= session.began + _EARLIER and cline_transcript.SERVES not in process.cmdline()
+    return False
 
 
 def _of_codex(wanted: BindingQuery, processes: list[psutil.Process], environ: Mapping[str, str], home: Path) -> str:
