@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
 from gshtui.code.language_server import LanguageServer, ServerState
-from gshtui.code.language_session import LanguageSession, ServerLaunch, read_source
+from gshtui.code.language_session import LARGEST, LanguageSession, ServerLaunch, read_source
 from gshtui.code.language_table import LanguageServerEntry, find_program, is_inside, language_servers
 from gshtui.code.lsp_client import LanguageServerError
 from gshtui.code.problems import MOST_TOLD, CodeProblem, counted, listed, new_problems
-from gshtui.code.source_files import files_with, source_files
 from gshtui.context.assembly.instruction_files import trust_state, trusted_base
 from gshtui.guard.sandbox.overlapping_runs import OverlappingRuns
 from gshtui.guard.sandbox.sandbox import ProjectSandbox
@@ -32,6 +32,44 @@ from gshtui.settings.model import Settings
 from gshtui.system.files import private_files
 from gshtui.system.tasks import attempt
 from gshtui.text.host_rules import HostRules
+
+_LEFT_OUT = frozenset({"node_modules", "__pycache__", "venv", "target", "dist", "build", "vendor", "site-packages"})
+_MOST_FILES = 20_000
+_MOST_BYTES = 64 << 20
+
+
+def source_files(project: Path, is_source: Callable[[str], object]) -> Iterator[Path]:
+    """Files of a real folder whose names are those of sources; a bounded number. Blocks for a moment."""
+    left = _MOST_FILES
+    for folder, folders, names in os.walk(project):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _LEFT_OUT)
+        for name in sorted(names):
+            if is_source(name):
+                yield Path(folder, name)
+                left -= 1
+                if not left:
+                    return
+
+
+def files_with(word: str, project: Path, is_source: Callable[[str], object], most: int) -> list[Path]:
+    """Sources that have a word, so many at most. Blocks for a moment."""
+    pattern = re.compile(rb"(?<!\w)%b(?!\w)" % re.escape(word.encode("utf-8", "replace")))
+    found: list[Path] = []
+    read = 0
+    for path in source_files(project, is_source):
+        try:
+            if path.stat().st_size > LARGEST:
+                continue
+            raw = path.read_bytes()
+        except OSError:
+            continue
+        read += len(raw)
+        if pattern.search(raw):
+            found.append(path)
+        if len(found) >= most or read > _MOST_BYTES:
+            break
+    return found
+
 
 _MOST_SERVERS = 8
 """Servers of one process; the one that was not used for longest makes room."""

@@ -2,6 +2,6 @@
 
 `server_pool.py` has the servers of a hub and their tools in the agents' registries, `server_connection.py` starts,
 watches and restarts one, `sdk_session.py` talks to it by the official SDK (loaded when the first server is used),
-`tool_pins.py` keeps what a person has accepted; `written_server.py` is a server that a person writes down,
-`server_outcomes.py` what the commands say; `hub/parts/mcp_part.py` answers what servers ask.
+`tool_pins.py` keeps what a person has accepted; `server_outcomes.py` is what the commands say, and a server that a
+person writes down; `hub/parts/mcp_part.py` answers what servers ask.
 """

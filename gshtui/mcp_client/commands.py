@@ -27,10 +27,10 @@ from gshtui.mcp_client import server_outcomes as outcomes
 from gshtui.mcp_client.configured_servers import configured_servers, untrusted_files
 from gshtui.mcp_client.consents import agree, is_agreed
 from gshtui.mcp_client.server_definition import McpError, ServerDefinition
+from gshtui.mcp_client.server_outcomes import written_values
 from gshtui.mcp_client.server_requests import ToolCaller
 from gshtui.mcp_client.server_resources import named_resources
 from gshtui.mcp_client.tool_pins import ServerPins, accepted, forget_pins, read_pins, write_pins
-from gshtui.mcp_client.written_server import written_values
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
 from gshtui.settings.setting_values import server_name

@@ -2,7 +2,8 @@
 
 Two conversations never share one. At most a few live at once; the one that was not used for longest makes room. After
 each block the variables are kept in a file of the conversation, from which the next interpreter has them, of whatever
-hub. Where two have one at the same time, what was kept last counts.
+hub. Where two have one at the same time, what was kept last counts. The variables are code to whoever loads them: only
+an interpreter does, and only one that can reach no more than the one that made them.
 
 A block may not run if it failed before and is unchanged, or if too many failed in a row with nothing looked at.
 """
@@ -21,7 +22,6 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import ToolFinished, TurnStarted
 from gshtui.guard.secrets.child_environment import agent_environment
-from gshtui.python import kept_state
 from gshtui.python.interpreter import (
     Interpreter,
     InterpreterError,
@@ -34,11 +34,69 @@ from gshtui.python.python_environment import choose_python
 from gshtui.settings.settings_tables import Python as PythonSettings
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.store.tables import python_states
+from gshtui.system.struct_types import learned
 from gshtui.system.tasks import end_all
 from gshtui.text.sanitise import literal, one_line
 
 if TYPE_CHECKING:
     from gshtui.guard.sandbox.sandbox import ProjectSandbox
+
+
+class Confinement(msgspec.Struct, frozen=True):
+    """What an interpreter could reach. No `program`: all that the person can."""
+
+    program: str = ""
+    project: str = ""
+    read_only: bool = False
+    network: bool = True
+    hosts: frozenset[str] = frozenset()
+    writable: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
+    visible: frozenset[str] = frozenset()
+
+    @classmethod
+    def from_sandbox(cls, sandbox: ProjectSandbox | None) -> Confinement:
+        if sandbox is None:
+            return cls()
+        return cls(
+            sandbox.program,
+            str(sandbox.project),
+            sandbox.read_only,
+            sandbox.network,
+            frozenset(map(repr, sandbox.hosts.rules)),
+            frozenset(map(str, sandbox.writable)),
+            frozenset(map(str, sandbox.hidden)),
+            frozenset(sandbox.visible),
+        )
+
+    def holds(self, made: Confinement) -> bool:
+        """Whether what was made there may be loaded here: nothing can be reached here that could not be there."""
+        if not made.program:
+            return True
+        return (
+            (self.program, self.project) == (made.program, made.project)
+            and (self.read_only or not made.read_only)
+            and (made.network or (not self.network and self.hosts <= made.hosts))
+            and self.writable <= made.writable
+            and self.hidden >= made.hidden
+            and self.visible <= made.visible
+        )
+
+
+class KeptState(msgspec.Struct, frozen=True):
+    """What the file of a conversation holds."""
+
+    made: Confinement
+    kept: KeptVariables
+
+
+def encode_state(state: KeptState) -> bytes:
+    return msgspec.json.encode(state)
+
+
+def decode_state(data: bytes) -> KeptState:
+    """What a file holds. Raises `msgspec.MsgspecError`."""
+    return msgspec.json.decode(data, type=learned(KeptState))
 
 
 MOST = 3
@@ -194,8 +252,8 @@ class Interpreters:
             data = await asyncio.to_thread(python_states.read, *owner)
             if not data:
                 return
-            state = kept_state.decode_state(data)
-            if not kept_state.Confinement.from_sandbox(made.options.sandbox).holds(state.made):
+            state = decode_state(data)
+            if not Confinement.from_sandbox(made.options.sandbox).holds(state.made):
                 kept.news.append(
                     "Python starts without its earlier variables: they were made in a sandbox, and are only set again "
                     "in one that allows no more"
@@ -255,7 +313,7 @@ class Interpreters:
             return []
         try:
             data = await asyncio.to_thread(python_states.read, *owner)
-            return kept_state.decode_state(data).kept.names if data else []
+            return decode_state(data).kept.names if data else []
         except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError):
             return []  # the next block says so
 
@@ -356,5 +414,5 @@ def _clause(why: str) -> str:
 
 
 def _write(owner: InterpreterOwner, made: Interpreter, variables: KeptVariables) -> None:
-    state = kept_state.KeptState(kept_state.Confinement.from_sandbox(made.options.sandbox), variables)
-    python_states.write(*owner, kept_state.encode_state(state))
+    state = KeptState(Confinement.from_sandbox(made.options.sandbox), variables)
+    python_states.write(*owner, encode_state(state))

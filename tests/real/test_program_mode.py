@@ -8,7 +8,7 @@ from gshtui.bus.agent_data import AgentRow, ProgramMode
 from gshtui.fleet.core.agent_programs import Programs
 from gshtui.fleet.core.fleet_context import is_over
 from gshtui.fleet.core.ports import FleetError
-from gshtui.fleet.lifecycle.program_mode import change_mode, next_of
+from gshtui.fleet.lifecycle.program_options import change_mode, next_of
 from gshtui.programs.profiles import profile_files as profiles
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home

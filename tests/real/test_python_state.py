@@ -13,8 +13,8 @@ import pytest
 from msgspec.structs import replace
 
 from gshtui.guard.sandbox.sandbox import ProjectSandbox
-from gshtui.python import interpreter, kept_state
-from gshtui.python.kept_state import Confinement, KeptState
+from gshtui.python import interpreter, interpreters
+from gshtui.python.interpreters import Confinement, KeptState
 from gshtui.python.protocol import KeptValue, KeptVariables
 from gshtui.settings import paths
 from gshtui.store.tables import python_states
@@ -176,7 +176,7 @@ def kept(*values: object, made: Confinement | None = None, python: str = "") -> 
     texts = [base64.b64encode(pickle.dumps(value)).decode() for value in (1, *values)]
     named = [KeptValue([f"v{number}" if number else "x"], text) for number, text in enumerate(texts)]
     tag = python or sys.implementation.cache_tag or ""
-    return kept_state.encode_state(KeptState(made or Confinement(), KeptVariables(tag, {}, named)))
+    return interpreters.encode_state(KeptState(made or Confinement(), KeptVariables(tag, {}, named)))
 
 
 @pytest.mark.parametrize(

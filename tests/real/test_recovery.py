@@ -12,7 +12,8 @@ import pytest
 from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.messages import Message, Text
 from gshtui.store.engine.store_errors import StoreError
-from gshtui.store.record import database, integrity, recovery
+from gshtui.store.record import database, recovery
+from gshtui.store.record import store as store_module
 from gshtui.store.record.store import Store
 from tests.kit.home import Home
 from tests.kit.record import Notices, numbered_prompt, open_record, wait_until
@@ -250,8 +251,8 @@ async def test_a_large_file_is_checked_behind_the_scenes_and_recovered_at_the_ne
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "CHECK_AT_OPEN", 0)
-    monkeypatch.setattr(integrity, "CHECK_AT_OPEN", 0)
-    monkeypatch.setattr(integrity, "BEGIN_AFTER", 0)
+    monkeypatch.setattr(store_module, "CHECK_AT_OPEN", 0)
+    monkeypatch.setattr(store_module, "BEGIN_AFTER", 0)
     async with open_record(path) as store:
         await wait_until(lambda: path.with_name("gsh.db.checked").exists(), store)
     path.with_name("gsh.db.checked").unlink()

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from gshtui.commands.declaration import Outcome
-from gshtui.guard.sandbox import root_files
+from gshtui.guard.sandbox import sandbox
 from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
@@ -104,12 +104,12 @@ def test_what_others_may_not_read_is_found_and_a_folder_stands_for_what_is_in_it
         (tmp_path / name).chmod(mode)
     (tmp_path / "private").chmod(0o700)
     (tmp_path / "link").symlink_to(tmp_path / "closed")
-    monkeypatch.setattr(root_files, "_PLACES", ((str(tmp_path), 2), ("/nowhere", 1)))
-    monkeypatch.setattr(root_files, "_KERNEL", ())
-    monkeypatch.setattr(root_files.time, "monotonic", lambda: 1e9)
-    found = {str(path.relative_to(tmp_path)) for path in root_files.root_files(0)}
+    monkeypatch.setattr(sandbox, "_PLACES", ((str(tmp_path), 2), ("/nowhere", 1)))
+    monkeypatch.setattr(sandbox, "_KERNEL", ())
+    monkeypatch.setattr(sandbox.time, "monotonic", lambda: 1e9)
+    found = {str(path.relative_to(tmp_path)) for path in sandbox.root_files(0)}
     assert found == {"closed", "of/group", "private"}
-    assert root_files.root_files(1000) == ()
+    assert sandbox.root_files(1000) == ()
 
 
 async def test_a_project_with_files_that_only_root_may_read_keeps_them(
@@ -117,6 +117,6 @@ async def test_a_project_with_files_that_only_root_may_read_keeps_them(
 ) -> None:
     (project / "mine").write_text("mine\n", "utf-8")
     (project / "mine").chmod(0o600)
-    monkeypatch.setattr(root_files, "_PLACES", ((str(project), 2),))
-    monkeypatch.setattr(root_files.time, "monotonic", lambda: 2e9)
+    monkeypatch.setattr(sandbox, "_PLACES", ((str(project), 2),))
+    monkeypatch.setattr(sandbox.time, "monotonic", lambda: 2e9)
     assert (await in_sandbox(harness, "cat mine; true > out")).data["output"] == "mine\n"

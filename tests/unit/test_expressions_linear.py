@@ -47,7 +47,7 @@ MADE = {
         if (rule := compile_ignore_rule(line)) is not None
     ],
     ("gshtui/code/code_queries.py", "f'(?<!\\\\w){re.escape(word)}(?!\\\\w)'"): [r"(?<!\w)aaaa(?!\w)"],
-    ("gshtui/code/source_files.py", "b'(?<!\\\\w)%b(?!\\\\w)' % re.escape(word.encode('utf-8', 'replace'))"): [
+    ("gshtui/code/language_servers.py", "b'(?<!\\\\w)%b(?!\\\\w)' % re.escape(word.encode('utf-8', 'replace'))"): [
         r"(?<!\w)aaaa(?!\w)"
     ],
     ("gshtui/guard/policy/refusal.py", "f'-[A-Za-z]*?{short}(?=[/~.$])'"): [r"-[A-Za-z]*?t(?=[/~.$])"],

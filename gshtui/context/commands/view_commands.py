@@ -14,11 +14,12 @@ import msgspec
 from pydantic import Field
 
 from gshtui.bus.context_data import SECTIONS, Receipt
-from gshtui.commands.declaration import Invocation, Parameters, Returns, UsageError, Word
+from gshtui.commands.declaration import Invocation, Outcome, Parameters, Returns, UsageError, Word, short_json
 from gshtui.commands.group import Family
 from gshtui.commands.schema import FOR_PEOPLE, ToolParameters
 from gshtui.commands.shell_form import ShellForm, ShellOption
-from gshtui.context.commands import lookup, view_outcomes
+from gshtui.context.assembly.prompt_cache import ledger
+from gshtui.context.commands import answers, lookup, tables
 from gshtui.context.commands import view_calls as calls
 from gshtui.context.commands.access import ContextAccess
 from gshtui.context.commands.answers import action, context_errors
@@ -30,6 +31,113 @@ from gshtui.text.similar_names import known_names
 
 if TYPE_CHECKING:
     from gshtui.context.commands.context_router import ContextReader, ContextRouter
+
+AGENTS_ITEMS = 40
+"""Items of a receipt shown to an agent."""
+
+
+def context_outcome(_invocation: Invocation, found: calls.ContextReport) -> Outcome:
+    """A view: the whole, one section, or the request in its provider's form."""
+    number, section, limit, request = found.number, found.section, found.limit, found.request
+    data = answers.view(found.view, number=number, section=section, limit=limit, texts=found.texts, request=request)
+    if found.as_json:
+        return Outcome(data, short_json(data))
+    if request is not None:
+        note = f"\n\n{request.note}" if request.note else ""
+        return Outcome(data, tables.fenced(request.text, "json") + note)
+    view = msgspec.structs.replace(found.view, agent=found.name)
+    if section:
+        shown = (view, section, limit, number)
+        return Outcome(data, tables.section(*shown), aloud=tables.section(*shown, aloud=True))
+    if found.forecast is not None:
+        data["forecast"] = answers.forecast(found.forecast)
+    whole = (view, found.forecast, number)
+    return Outcome(data, tables.overview(*whole), aloud=tables.overview(*whole, aloud=True))
+
+
+def block_outcome(_invocation: Invocation, found: calls.BlockText) -> Outcome:
+    data = answers.block(found.block, found.number, {found.block.hash: found.text})
+    return Outcome(data, tables.whole_block(found.block, found.text, found.number))
+
+
+def difference_outcome(_invocation: Invocation, found: calls.ContextDifference) -> Outcome:
+    """The differences between two requests."""
+    first, second, before, after = found.first, found.second, found.before, found.after
+    data = {
+        "from": {"agent": before.agent, "iteration": first.number or None, "tokens": before.tokens},
+        "to": {"agent": after.agent, "iteration": second.number or None, "tokens": after.tokens},
+        "differences": answers.difference(found.differences, found.texts),
+    }
+    if found.as_json:
+        return Outcome(data, short_json(data))
+    shown = found.differences[-found.limit :] if found.limit else found.differences
+    return Outcome(data, tables.difference(shown, (str(first), str(second))))
+
+
+def view_outcome(_invocation: Invocation, view: ContextView) -> Outcome:
+    """One request for code; its overview for people."""
+    return Outcome(answers.view(view), tables.overview(view))
+
+
+def request_outcome(_invocation: Invocation, request: RequestText) -> Outcome:
+    """A request in its provider's form."""
+    return Outcome(answers.parsed(request.text), tables.fenced(request.text, "json"))
+
+
+def text_outcome(_invocation: Invocation, text: str) -> Outcome:
+    return Outcome(text, tables.fenced(text))
+
+
+def timeline_outcome(invocation: Invocation, found: calls.Timeline) -> Outcome:
+    """Requests, cuts and the forecast; an agent gets only the newest requests."""
+    iterations, receipts = found.iterations, found.receipts
+    numbered = list(enumerate(iterations, 1))
+    if invocation.caller.is_agent:
+        numbered = numbered[-found.limit :]
+    cached = {entry.iteration: {"cache": answers.cache(entry)} for entry in ledger(iterations)}
+    data = {
+        "agent": found.agent,
+        "requests": len(iterations),
+        "iterations": [answers.iteration(one, number) | cached[one.id] for number, one in numbered],
+        "cuts": [answers.receipt(receipt) | {"items": len(receipt.items)} for receipt in receipts],
+        "forecast": answers.forecast(found.forecast),
+    }
+    shown = (found.name, iterations, receipts, found.forecast, found.limit)
+    return Outcome(data, tables.timeline(*shown), aloud=tables.timeline(*shown, aloud=True))
+
+
+def receipt_outcome(invocation: Invocation, receipt: Receipt) -> Outcome:
+    """One cut, item by item."""
+    data = answers.brief(receipt, AGENTS_ITEMS) if invocation.caller.is_agent else answers.receipt(receipt)
+    return Outcome(data, tables.receipt(receipt))
+
+
+def iterations_outcome(_invocation: Invocation, found: calls.IterationList) -> Outcome:
+    """The requests, for code; people have no list of them."""
+    return Outcome([answers.iteration(one, number) for number, one in enumerate(found.iterations, 1)])
+
+
+def receipts_outcome(_invocation: Invocation, found: calls.ReceiptList) -> Outcome:
+    """The cuts, as a table for people."""
+    return Outcome([answers.receipt(one) for one in found.receipts], tables.cuts_table(found.receipts))
+
+
+def forecast_outcome(_invocation: Invocation, found: Forecast) -> Outcome:
+    """When the next compaction comes."""
+    return Outcome(answers.forecast(found), f"{tables.due(found, found.trigger)}.")
+
+
+def what_if_outcome(_invocation: Invocation, found: calls.WhatIfReport) -> Outcome:
+    """The next request under other circumstances."""
+    now = {"model": found.now.model, "tokens": found.now.expected or found.now.tokens}
+    data = {"agent": found.agent, "now": now} | answers.what_if(found.then)
+    return Outcome(data, tables.what_if(found.now, found.then, found.model))
+
+
+def carry_outcome(_invocation: Invocation, found: calls.CarryCosts) -> Outcome:
+    """The things that are sent again and again, most expensive first."""
+    return Outcome([answers.carry(one) for one in found.costs], tables.carry(found.costs, found.limit))
+
 
 AGENTS_BLOCKS = 12
 """Blocks per section shown to an agent that sets no limit: reading a context must not fill it."""
@@ -147,23 +255,23 @@ class ViewCommands:
         self._rights = rights
         self.context = Family(
             bound_context,
-            action(calls.ShowContext, self._show, view_outcomes.context_outcome),
-            action(calls.ShowBlock, self._block, view_outcomes.block_outcome),
-            action(calls.CompareContexts, self._compare, view_outcomes.difference_outcome),
-            action(calls.ReadContext, self._view, view_outcomes.view_outcome),
-            action(calls.ReadRequest, self._request, view_outcomes.request_outcome),
-            action(calls.ReadText, self._text, view_outcomes.text_outcome),
+            action(calls.ShowContext, self._show, context_outcome),
+            action(calls.ShowBlock, self._block, block_outcome),
+            action(calls.CompareContexts, self._compare, difference_outcome),
+            action(calls.ReadContext, self._view, view_outcome),
+            action(calls.ReadRequest, self._request, request_outcome),
+            action(calls.ReadText, self._text, text_outcome),
         )
         self.timeline = Family(
             bound_timeline,
-            action(calls.ShowTimeline, self._timeline, view_outcomes.timeline_outcome),
-            action(calls.ShowReceipt, self._receipt, view_outcomes.receipt_outcome),
-            action(calls.ReadIterations, self._iterations, view_outcomes.iterations_outcome),
-            action(calls.ReadReceipts, self._cuts, view_outcomes.receipts_outcome),
-            action(calls.ForecastContext, self._forecast, view_outcomes.forecast_outcome),
+            action(calls.ShowTimeline, self._timeline, timeline_outcome),
+            action(calls.ShowReceipt, self._receipt, receipt_outcome),
+            action(calls.ReadIterations, self._iterations, iterations_outcome),
+            action(calls.ReadReceipts, self._cuts, receipts_outcome),
+            action(calls.ForecastContext, self._forecast, forecast_outcome),
         )
-        self.what_if = action(WhatIfParameters, self._what_if, view_outcomes.what_if_outcome)
-        self.carry = action(CarryParameters, self._carry, view_outcomes.carry_outcome)
+        self.what_if = action(WhatIfParameters, self._what_if, what_if_outcome)
+        self.carry = action(CarryParameters, self._carry, carry_outcome)
 
     # context
 

@@ -542,7 +542,7 @@ class Fleet:
 
     async def change_mode(self, id: str, mode: GuardMode | Literal["next"]) -> AgentRow:
         """Put another vendor's program into one of its modes; the agent, with the one that it shows then."""
-        from gshtui.fleet.lifecycle.program_mode import change_mode, next_of
+        from gshtui.fleet.lifecycle.program_options import change_mode, next_of
 
         row = await self._alive(id)
         wanted = next_of(await self._programs.profile(row), row) if mode == "next" else mode

@@ -5,7 +5,8 @@ Bubblewrap with the profile that holds as root, too: everything read-only but th
 allowed, no capabilities, no further namespaces, a filter of system calls, and a process tree that ends with it. What
 only appears in the project or below (`.envrc`, `.mcp.json`, …) and would be obeyed by other programs is taken out as it
 comes, and at the end: to forbid it beforehand, an empty file of that name would have to stand there, for all programs
-to see (`git status`, an editor), and stay there after a crash.
+to see (`git status`, an editor), and stay there after a crash. What only root may read is hidden from root, too:
+without its capabilities it still owns those files.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 import msgspec
@@ -32,12 +33,52 @@ from gshtui.guard.sandbox.nested_files import NestedFiles
 from gshtui.guard.sandbox.open_run import Around, Note, OpenRun, RunNote, exchanged, folders_around, move_out
 from gshtui.guard.sandbox.overlapping_runs import OverlappingRuns
 from gshtui.guard.sandbox.reading_view import EMPTY, ReadingView, homes
-from gshtui.guard.sandbox.root_files import root_files
 from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
 from gshtui.guard.sandbox.sandbox_watch import floor_of, free_space
 from gshtui.guard.sandbox.system_call_filter import system_call_filter
 from gshtui.system.files import private_files
 from gshtui.text.host_rules import HostRules
+
+_PLACES = (("/etc", 8), ("/var", 2), ("/var/spool", 3), ("/var/backups", 2))
+"""Folders, and how many levels of each are looked through."""
+_KERNEL = ("/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security", "/sys/fs/pstore", "/sys/fs/bpf")
+_KEPT_FOR = 60.0
+"""Seconds for which the answer is believed: these files change seldom, and each command asks."""
+_MOST = 400
+
+
+def root_files(user: int) -> tuple[Path, ...]:
+    """Files and folders that only root may read, where this user is root; of a folder, what is in it is not named.
+    `user`: an effective user id.
+    """
+    return _files_of_root(int(time.monotonic() / _KEPT_FOR)) if user == 0 else ()
+
+
+@lru_cache(maxsize=1)
+def _files_of_root(_minute: int) -> tuple[Path, ...]:
+    found: dict[str, None] = {}
+    for place, levels in _PLACES:
+        found.update(dict.fromkeys(_private(place, levels)))
+    found.update((place, None) for place in _KERNEL if Path(place).is_dir())
+    return tuple(map(Path, list(found)[:_MOST]))
+
+
+def _private(place: str, levels: int) -> Iterator[str]:
+    """What others may not read below a folder; a folder that others may not enter stands for what is in it."""
+    try:
+        with os.scandir(place) as entries:
+            for entry in entries:
+                mode = entry.stat(follow_symlinks=False).st_mode
+                if stat.S_ISDIR(mode):
+                    if mode & 0o005 != 0o005:
+                        yield entry.path
+                    elif levels > 1:
+                        yield from _private(entry.path, levels - 1)
+                elif stat.S_ISREG(mode) and not mode & 0o004:
+                    yield entry.path
+    except OSError:
+        return
+
 
 _SECRETS = (
     *sensitive_paths.HOME_SECRETS,

@@ -18,9 +18,8 @@ from typing import Any, NamedTuple, Protocol
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.programs.opencode.server_address import ServerAddress, find_server
-from gshtui.programs.opencode.server_client import ServerClient, ServerError
+from gshtui.programs.opencode.server_client import ServerClient, ServerError, ServerState
 from gshtui.programs.opencode.server_questions import ServerRequest, is_server_question, with_reason
-from gshtui.programs.opencode.server_state import ServerState
 from gshtui.programs.pane.pane_view import SessionError
 from gshtui.programs.pane.program_link import ProgramLink
 from gshtui.programs.screen.screen_reading import without_styles

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import hashlib
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Literal, TypeVar
 
 import msgspec
@@ -17,10 +17,9 @@ import msgspec
 from gshtui.bus.agent_data import AT_WORK, OpenQuestion, ProgramMode
 from gshtui.programs.pane.choice_presser import ChoicePresser, Otherwise
 from gshtui.programs.pane.pane_view import LOOK, PaneView, Seen, SessionError, Trouble
-from gshtui.programs.pane.taken_text import HEAD, has_moved, is_alike, is_taken, times_in, times_said
 from gshtui.programs.pane.typing_record import TypedText, TypingRecord, text_key
 from gshtui.programs.screen.foreground import input_taken
-from gshtui.programs.screen.screen_reading import same_question
+from gshtui.programs.screen.screen_reading import conversation, same_question
 from gshtui.programs.screen.text_wording import misunderstood, unfit, worded
 from gshtui.settings import paths
 from gshtui.system.face_mark import face_in_terminal
@@ -28,6 +27,62 @@ from gshtui.system.files.file_lock import LockHeld, file_lock
 from gshtui.tmux.marker import Marker
 from gshtui.tmux.quoting import ShownRow
 from gshtui.tmux.tmux_errors import TmuxError
+
+HEAD = 24
+"""Characters of a text by which it is known again."""
+
+
+def has_moved(before: Seen, now: Seen) -> bool:
+    """Whether anything has changed on the screen."""
+    one, other = before.info, now.info
+    return (
+        before.lines != now.lines
+        or (one.cursor_x, one.cursor_y, one.history, one.alternate)
+        != (other.cursor_x, other.cursor_y, other.history, other.alternate)
+        or before.front.own != now.front.own
+    )
+
+
+def is_taken(entered: Seen, now: Seen, words: str) -> bool:
+    """Whether Enter was accepted: none of the text is left in the input, or the program shows something else."""
+    if now.reading.status == "waiting" or now.front.own != entered.front.own:
+        return True
+    profile = entered.profile
+    if profile.shell and not now.front.prompt:
+        return True
+    if now.unfinished:
+        return False
+    if not profile.ai and _row_of(now) > _row_of(entered):
+        return True  # what stands above the cursor is no input any more: a statement that takes long prints nothing
+    if entered.draft and (now.reading.input or profile.shell):
+        return not now.draft or not is_alike(now.draft, entered.draft)
+    if profile.ai and profile.input.line:
+        # Nothing stood there; or the input was not to be seen above the end of a long text.
+        return entered.reading.input or (now.reading.input and not now.draft)
+    return has_moved(entered, now) or not words
+
+
+def _row_of(seen: Seen) -> int:
+    """The cursor's row, counted from the first line of the history."""
+    return seen.info.history + seen.info.cursor_y
+
+
+def times_said(now: Seen, words: str) -> int:
+    """On how many lines of the conversation that is to be seen a text begins."""
+    return times_in(conversation(now.profile, now.lines), words)
+
+
+def times_in(lines: Sequence[str], words: str) -> int:
+    head = " ".join(words.split())[:HEAD]
+    return sum(head in line for line in lines) if head else 0
+
+
+def is_alike(now: str, before: str) -> bool:
+    """Whether a draft is the earlier text or its remainder; an Enter that was not accepted may change its end."""
+    one, other = " ".join(now.split()), " ".join(before.split())
+    size = min(len(one), len(other), HEAD) - 1
+    return one == other or (size > 1 and (one[:size] == other[:size] or one in other))
+
 
 State = Literal["typed", "submitted"]
 Whereabouts = Literal["input", "elsewhere", "unknown"]
