@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from types import CoroutineType
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 Notice = Callable[[str, str], None]
@@ -31,9 +33,32 @@ class WriteQueue(Protocol):
 class Table:
     """A part of the record, shared by all processes.
 
-    Its coroutines raise only `StoreError`, and return once their data is committed.
+    Its coroutines raise only `StoreError`, and return once their data is committed. Most are a function of the table's
+    module, which says what they do, given the connection.
     """
 
     def __init__(self, thread: ReadThread, writer: WriteQueue) -> None:
         self._read = thread.run
         self._write = writer.submit
+
+    @staticmethod
+    def reads(
+        work: Callable[Concatenate[sqlite3.Connection, P], T],
+    ) -> Callable[Concatenate[Table, P], CoroutineType[Any, Any, T]]:
+        """A method that runs `work` on the connection's thread."""
+
+        async def read(self: Table, *args: P.args, **kwargs: P.kwargs) -> T:
+            return await self._read(lambda connection: work(connection, *args, **kwargs))
+
+        return read
+
+    @staticmethod
+    def writes(
+        work: Callable[Concatenate[sqlite3.Connection, P], T],
+    ) -> Callable[Concatenate[Table, P], CoroutineType[Any, Any, T]]:
+        """A method that runs `work` in a transaction."""
+
+        async def write(self: Table, *args: P.args, **kwargs: P.kwargs) -> T:
+            return await self._write(lambda connection: work(connection, *args, **kwargs))
+
+        return write

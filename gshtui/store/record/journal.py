@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from functools import partial
 
 import msgspec
 
@@ -70,7 +69,9 @@ class JournalEncoder(msgspec.Struct):
         return JournalEntry(session, name, event.at, data, lasting=isinstance(event, TurnFinished))
 
 
-def read(connection: sqlite3.Connection, session: str, after: int, limit: int) -> list[tuple[int, Event]]:
+def read(
+    connection: sqlite3.Connection, session: str, *, after: int = 0, limit: int = 1_000
+) -> list[tuple[int, Event]]:
     """Events of a conversation after the entry `after`, oldest first. Unreadable entries are skipped."""
     found = connection.execute(
         "SELECT seq, data FROM journal WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?", (session, after, limit)
@@ -112,6 +113,4 @@ class JournalTable(Table):
         if entry := self._encoder.entry(event):
             self._add(entry)
 
-    async def read(self, session: str, *, after: int = 0, limit: int = 1_000) -> list[tuple[int, Event]]:
-        """(position, event) of a conversation after the position `after`, in the order of recording."""
-        return await self._read(partial(read, session=session, after=after, limit=limit))
+    read = Table.reads(read)

@@ -146,14 +146,14 @@ def get_agent(connection: sqlite3.Connection, id: str) -> AgentRow:
 
 
 def request_of(connection: sqlite3.Connection, id: str) -> SpawnRequest:
-    """How it was started. Raises `StoreError` (`unknown`)."""
+    """How the agent was started. Raises `StoreError` (`unknown`)."""
     row = get_agent(connection, id)
     (text,) = connection.execute("SELECT request FROM agents WHERE id = ?", (row.id,)).fetchone()
     return decoder(SpawnRequest, strict=False).decode(text)
 
 
 def list_agents(connection: sqlite3.Connection) -> list[AgentRow]:
-    """Every agent on the roster, in the order of the numbers."""
+    """Every agent on the roster, of every folder, in the order of the numbers."""
     found = connection.execute("SELECT data, machine, pid, started FROM agents WHERE NOT removed ORDER BY number")
     return [_row(row) for row in found.fetchall()]
 
@@ -230,9 +230,7 @@ def _json(value: AgentRow | SpawnRequest) -> str:
 class AgentTable(Table):
     """`store.agents`: the roster of all hubs."""
 
-    async def add(self, row: AgentRow, request: SpawnRequest, people: Collection[str] = ()) -> AgentRow:
-        """Add an agent of this process, with the next number and a unique name, unlike those of these people."""
-        return await self._write(lambda connection: add_agent(connection, row, request, people))
+    add = Table.writes(add_agent)
 
     async def update(self, id: str, *, people: Collection[str] = (), **changes: object) -> AgentRow:
         """Change fields of an agent's row; return the whole row. Raises `StoreError` (`unknown`, `invalid`). `people`:
@@ -244,42 +242,13 @@ class AgentTable(Table):
         """The same, unless the agent has another terminal, process or hub by now than was seen; then `None`."""
         return await self._write(lambda connection: update_unchanged(connection, seen, changes))
 
-    async def claim(self, id: str, flag: str) -> bool:
-        """Set a boolean field; return whether this call did it. Only one of several callers gets `True`."""
-        return await self._write(lambda connection: claim_once(connection, id, flag))
-
-    async def remove(self, id: str) -> None:
-        """Take an agent off the roster. Raises `StoreError` (`unknown`)."""
-        await self._write(lambda connection: remove_agent(connection, id))
-
-    async def find(self, id: str) -> AgentRow:
-        """Find the agent by id or name. Raises `StoreError` (`unknown`)."""
-        return await self._read(lambda connection: get_agent(connection, id))
-
-    async def request(self, id: str) -> SpawnRequest:
-        """How the agent was started. Raises `StoreError` (`unknown`)."""
-        return await self._read(lambda connection: request_of(connection, id))
-
-    async def find_all(self) -> list[AgentRow]:
-        """Every agent on the roster, of every folder, in the order of the numbers."""
-        return await self._read(list_agents)
-
-    async def revision(self) -> int:
-        """A number that grows with every change of the roster by any process."""
-        return await self._read(revision)
-
-    async def adopt(self, home: str | None, over: Process | None = None) -> list[str]:
-        """Take over the agents of a folder (all, for `None`) without a living hub, or of the hub `over`; return ids."""
-        return await self._write(lambda connection: adopt(connection, home, over))
-
-    async def acquire(self, id: str) -> None:
-        """Make this process responsible for an agent, whoever was until now."""
-        await self._write(lambda connection: claim_agent(connection, id))
-
-    async def release(self, id: str = "") -> None:
-        """Let other hubs take over the agents of this process, or one of them."""
-        await self._write(lambda connection: release(connection, id))
-
-    async def delete_old(self, days: float) -> None:
-        """Take agents off the roster that ended longer ago than this many days."""
-        await self._write(lambda connection: forget_old(connection, days))
+    claim = Table.writes(claim_once)
+    remove = Table.writes(remove_agent)
+    find = Table.reads(get_agent)
+    request = Table.reads(request_of)
+    find_all = Table.reads(list_agents)
+    revision = Table.reads(revision)
+    adopt = Table.writes(adopt)
+    acquire = Table.writes(claim_agent)
+    release = Table.writes(release)
+    delete_old = Table.writes(forget_old)

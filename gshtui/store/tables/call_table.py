@@ -9,8 +9,6 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -116,11 +114,11 @@ def call_names(connection: sqlite3.Connection) -> list[str]:
 
 
 def instruct_call(connection: sqlite3.Connection, name: str, change: Change) -> CallInfo:
-    """Change a call's instructions. Raises `StoreError` (unknown)."""
-    return change_call(connection, name, {"instructions": change(get_call(connection, name).instructions)})
+    """Change a call's instructions from what they are. Raises `StoreError` (unknown)."""
+    return change_call(connection, name, instructions=change(get_call(connection, name).instructions))
 
 
-def change_call(connection: sqlite3.Connection, name: str, changes: dict[str, Any]) -> CallInfo:
+def change_call(connection: sqlite3.Connection, name: str, **changes: object) -> CallInfo:
     """Set fields of a call. Raises `StoreError` (unknown, invalid)."""
     if wrong := set(changes) - _FIELDS:
         raise StoreError("invalid", f"A call has no field {', '.join(sorted(wrong))}.")
@@ -427,118 +425,31 @@ def _data(value: CallInfo | CallMessage) -> str:
 class CallTable(Table):
     """`store.calls`: the shared rooms."""
 
-    async def add(self, call: CallInfo) -> CallInfo:
-        """Create a call, with its members. Raises `StoreError` (invalid: the name is taken)."""
-        return await self._write(lambda connection: add_call(connection, call))
-
-    async def branch(self, call: CallInfo, origin: str, upto: int) -> CallInfo:
-        """Create a call with what was said in another one up to a message. Raises `StoreError` (invalid, unknown)."""
-        return await self._write(lambda connection: branch_call(connection, call, origin, upto))
-
-    async def find(self, name: str) -> CallInfo:
-        """The call of this name. Raises `StoreError` (unknown)."""
-        return await self._read(lambda connection: get_call(connection, name))
-
-    async def find_all(self, after: int = -1) -> list[CallInfo]:
-        """The calls that changed after a revision (all, by default), the lobby first."""
-        return await self._read(lambda connection: list_calls(connection, after))
-
-    async def names(self) -> list[str]:
-        """Every call's name, sorted."""
-        return await self._read(call_names)
-
-    async def instruct(self, name: str, change: Change) -> CallInfo:
-        """Change a call's instructions from what they are. Raises `StoreError` (unknown)."""
-        return await self._write(lambda connection: instruct_call(connection, name, change))
-
-    async def change(self, name: str, **changes: object) -> CallInfo:
-        """Set fields of a call. Raises `StoreError` (unknown, invalid)."""
-        return await self._write(lambda connection: change_call(connection, name, changes))
-
-    async def remove(self, name: str) -> None:
-        """Remove a call with all that was said in it. Raises `StoreError` (unknown, invalid for the lobby)."""
-        await self._write(lambda connection: remove_call(connection, name))
-
-    async def add_member(self, call: str, member: CallMember) -> bool:
-        """Let somebody in; return whether they were out. Raises `StoreError` (unknown)."""
-        return await self._write(lambda connection: add_member(connection, call, member))
-
-    async def remove_member(self, call: str, member: str) -> bool:
-        """Let somebody leave; return whether they were in."""
-        return await self._write(lambda connection: remove_member(connection, call, member))
-
-    async def mark_seen(self, call: str, member: str, seq: int) -> None:
-        """Note that a member has seen what was said up to this message."""
-        await self._write(lambda connection: mark_seen(connection, call, member, seq))
-
-    async def enter(self, member: str, call: str) -> None:
-        """Note that this is the call that somebody is in now."""
-        await self._write(lambda connection: enter(connection, member, call))
-
-    async def set_doing(self, member: str, doing: str) -> None:
-        """Note what somebody says that they are doing; empty: nothing any more."""
-        await self._write(lambda connection: set_doing(connection, member, doing))
-
-    async def presences(self) -> dict[str, Presence]:
-        """Where everybody was last, by member."""
-        return await self._read(presences)
-
-    async def people(self) -> dict[str, str]:
-        """The people who have been in a call: member → name."""
-        return await self._read(people)
-
-    async def current(self, member: str) -> str:
-        """The call that somebody is in now; the lobby if in no other."""
-        return await self._read(lambda connection: current_call(connection, member))
-
-    async def add_message(self, message: CallMessage) -> CallMessage:
-        """Add a message; returns it with its number. One of the same id is added once. Raises `StoreError`."""
-        return await self._write(lambda connection: add_message(connection, message))
-
-    async def messages(
-        self, call: str, *, after: int = -1, before: int | None = None, limit: int = 200
-    ) -> list[CallMessage]:
-        """Messages, oldest first: the newest `limit` below `before`, or the first ones after `after`."""
-        return await self._read(partial(list_messages, call=call, after=after, before=before, limit=limit))
-
-    async def message_heads(self, call: str, limit: int) -> list[MessageHead]:
-        """The newest messages without their words, oldest first."""
-        return await self._read(lambda connection: message_heads(connection, call, limit))
-
-    async def message(self, call: str, seq: int) -> CallMessage:
-        """One message by its number. Raises `StoreError` (unknown)."""
-        return await self._read(lambda connection: get_message(connection, call, seq))
-
-    async def search(self, call: str, query: str, limit: int = 50) -> list[CallMessage]:
-        """The newest messages that contain the text, oldest first."""
-        return await self._read(lambda connection: search_messages(connection, call, query, limit))
-
-    async def pending(self, before: float) -> list[CallMessage]:
-        """The messages from before a time (epoch seconds) that were not yet put to all whom they ask."""
-        return await self._read(lambda connection: pending_messages(connection, before))
-
-    async def settle(self, message: CallMessage, asks: Sequence[CallAsk]) -> None:
-        """Note that a message was put to those whom it asks, or why it was not."""
-        await self._write(lambda connection: settle(connection, message, asks))
-
-    async def unsaid_answers(self, since: float) -> list[Letter]:
-        """Answers to messages of calls that are not said there yet."""
-        return await self._read(lambda connection: unsaid_answers(connection, since))
-
-    async def put_pin(self, pin: Pin, change: Change | None = None) -> None:
-        """Pin a document, replacing one of the same name. `change`: makes its text of the present one (empty: none);
-        `None`: it is the document's. Raises `StoreError`: unknown, invalid.
-        """
-        await self._write(lambda connection: put_pin(connection, pin, change))
-
-    async def remove_pin(self, call: str, name: str) -> bool:
-        """Unpin a document; return whether it was pinned."""
-        return await self._write(lambda connection: remove_pin(connection, call, name))
-
-    async def pins(self, call: str) -> list[Pin]:
-        """The pinned documents of a call, by name."""
-        return await self._read(lambda connection: list_pins(connection, call))
-
-    async def revision(self) -> tuple[int, int]:
-        """Changes with every change of any call by any process."""
-        return await self._read(revision)
+    add = Table.writes(add_call)
+    branch = Table.writes(branch_call)
+    find = Table.reads(get_call)
+    find_all = Table.reads(list_calls)
+    names = Table.reads(call_names)
+    instruct = Table.writes(instruct_call)
+    change = Table.writes(change_call)
+    remove = Table.writes(remove_call)
+    add_member = Table.writes(add_member)
+    remove_member = Table.writes(remove_member)
+    mark_seen = Table.writes(mark_seen)
+    enter = Table.writes(enter)
+    set_doing = Table.writes(set_doing)
+    presences = Table.reads(presences)
+    people = Table.reads(people)
+    current = Table.reads(current_call)
+    add_message = Table.writes(add_message)
+    messages = Table.reads(list_messages)
+    message_heads = Table.reads(message_heads)
+    message = Table.reads(get_message)
+    search = Table.reads(search_messages)
+    pending = Table.reads(pending_messages)
+    settle = Table.writes(settle)
+    unsaid_answers = Table.reads(unsaid_answers)
+    put_pin = Table.writes(put_pin)
+    remove_pin = Table.writes(remove_pin)
+    pins = Table.reads(list_pins)
+    revision = Table.reads(revision)

@@ -31,6 +31,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
 def add_checkpoint(
     connection: sqlite3.Connection, session: str, message: str, kind: Kind, folder: str, tree: str
 ) -> None:
+    """Note a checkpoint of a conversation at a prompt."""
     connection.execute(
         "INSERT INTO checkpoints (session, message, kind, folder, tree, at) VALUES (?, ?, ?, ?, ?, ?)",
         (session, message, kind, folder, tree, time.time()),
@@ -52,13 +53,8 @@ def find_checkpoints(connection: sqlite3.Connection, session: str, folder: str) 
 class CheckpointTable(Table):
     """`store.checkpoints`."""
 
-    async def add(self, session: str, message: str, kind: Kind, folder: str, tree: str) -> None:
-        """Note a checkpoint of a conversation at a prompt."""
-        await self._write(lambda connection: add_checkpoint(connection, session, message, kind, folder, tree))
-
-    async def find_all(self, session: str, folder: str) -> list[Checkpoint]:
-        """Those of a conversation and of what it goes on from, oldest first."""
-        return await self._read(lambda connection: find_checkpoints(connection, session, folder))
+    add = Table.writes(add_checkpoint)
+    find_all = Table.reads(find_checkpoints)
 
     async def trees(self, folder: str) -> set[str]:
         """All trees of a folder that are in use."""

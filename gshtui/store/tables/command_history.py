@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import math
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -87,7 +87,7 @@ def keep_records(connection: sqlite3.Connection, records: Sequence[ShellRecord])
     return kept
 
 
-def add_new(connection: sqlite3.Connection, records: Iterable[ShellRecord]) -> int:
+def add_new(connection: sqlite3.Connection, records: Sequence[ShellRecord]) -> int:
     """Keep those whose shell and number are new; return how many."""
     added = 0
     for record in records:
@@ -280,9 +280,9 @@ class _Where(NamedTuple):
 
 
 def find_commands(
-    connection: sqlite3.Connection, wanted: HistoryQuery, limit: int, *, oldest: bool = False
+    connection: sqlite3.Connection, wanted: HistoryQuery = EVERYTHING, *, limit: int = 50, oldest: bool = False
 ) -> list[ShellRecord]:
-    """The newest `limit` matching rows, newest first; with `oldest`, the oldest ones, oldest first."""
+    """The newest `limit` matching rows (at most 10,000), newest first; with `oldest`, the oldest ones, oldest first."""
     order, limit = "ASC" if oldest else "DESC", min(max(limit, 0), MOST)
     long, where = _conditions(wanted)
     cwd = clean_text(wanted.cwd).rstrip("/")
@@ -312,7 +312,7 @@ PRINTED_ROWS = 20_000
 
 
 def find_printed(
-    connection: sqlite3.Connection, wanted: HistoryQuery, limit: int, known: Collection[int] = ()
+    connection: sqlite3.Connection, wanted: HistoryQuery, *, limit: int, known: Collection[int] = ()
 ) -> list[tuple[ShellRecord, str]]:
     """The newest `limit` matching rows whose kept output has all words of the query, and the best line of it. `known`:
     ids of rows that are left out.
@@ -343,8 +343,8 @@ def find_printed(
     return found
 
 
-def count_commands(connection: sqlite3.Connection, wanted: HistoryQuery) -> int:
-    """Number of matching rows."""
+def count_commands(connection: sqlite3.Connection, wanted: HistoryQuery = EVERYTHING) -> int:
+    """Number of matching rows. Without conditions it costs nothing, however many there are."""
     if wanted == EVERYTHING:
         return count_all(connection)
     sql, values = ids_of(wanted)

@@ -90,17 +90,17 @@ def _common(one: Sequence[Block], other: Sequence[Block]) -> int:
     return count
 
 
-def add_overlay(connection: sqlite3.Connection, session: str, overlay: str, kind: str, at: float, data: str) -> int:
-    """Append an overlay, unless its id is already there. Return its position."""
-    overlay = clean_text(overlay)
-    known = connection.execute("SELECT seq FROM overlays WHERE id = ?", (overlay,)).fetchone()
+def add_overlay(connection: sqlite3.Connection, session: str, overlay_id: str, kind: str, at: float, data: str) -> int:
+    """Append an overlay, unless its id is already there. Return its position, counted over all."""
+    overlay_id = clean_text(overlay_id)
+    known = connection.execute("SELECT seq FROM overlays WHERE id = ?", (overlay_id,)).fetchone()
     if known:
         return int(known[0])
     if not connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session,)).fetchone():
         raise missing(session)
     added = connection.execute(
         "INSERT INTO overlays (id, session, kind, at, data) VALUES (?, ?, ?, ?, ?) RETURNING seq",
-        (overlay, session, clean_text(kind), at if at == at else 0.0, clean_text(data)),
+        (overlay_id, session, clean_text(kind), at if at == at else 0.0, clean_text(data)),
     ).fetchall()
     return int(added[0][0])
 
@@ -114,7 +114,7 @@ def home_of(connection: sqlite3.Connection, id: str) -> str:
     return ""
 
 
-def list_overlays(connection: sqlite3.Connection, session: str, after: int) -> list[tuple[int, str]]:
+def list_overlays(connection: sqlite3.Connection, session: str, after: int = 0) -> list[tuple[int, str]]:
     """(position, data) of each overlay whose position is above `after`, in order."""
     found = connection.execute(
         "SELECT seq, data FROM overlays WHERE session = ? AND seq > ? ORDER BY seq", (session, after)
@@ -232,18 +232,18 @@ def _ancestors(number: int) -> set[int]:
     return found
 
 
-def blocks_of(connection: sqlite3.Connection, id: str) -> tuple[Block, ...]:
+def blocks_of(connection: sqlite3.Connection, iteration_id: str) -> tuple[Block, ...]:
     """The blocks that an iteration sent, in order. Raises `StoreError` (`unknown`, `corrupt`)."""
-    row = connection.execute("SELECT base, packed, blocks FROM iterations WHERE id = ?", (id,)).fetchone()
+    row = connection.execute("SELECT base, packed, blocks FROM iterations WHERE id = ?", (iteration_id,)).fetchone()
     if row is None:
-        raise unknown(id)
+        raise unknown(iteration_id)
     steps = [row]
     while steps[-1][0] is not None:
         row = connection.execute(
             "SELECT base, packed, blocks FROM iterations WHERE seq = ?", (steps[-1][0],)
         ).fetchone()
         if row is None or len(steps) > 128:
-            raise _damaged(id)
+            raise _damaged(iteration_id)
         steps.append(row)
     blocks: tuple[Block, ...] = ()
     try:
@@ -251,7 +251,7 @@ def blocks_of(connection: sqlite3.Connection, id: str) -> tuple[Block, ...]:
             pieces = decoded_pieces(output_table.unpacked(bytes(raw), bool(packed)))
             blocks = restored_blocks(blocks, pieces)
     except (msgspec.DecodeError, ValueError, output_table.PackError) as error:
-        raise _damaged(id) from error
+        raise _damaged(iteration_id) from error
     return blocks
 
 
@@ -273,7 +273,9 @@ def get_iteration(connection: sqlite3.Connection, id: str) -> Iteration:
         raise _damaged(id) from error
 
 
-def list_iterations(connection: sqlite3.Connection, session: str, agent: str, limit: int) -> list[Iteration]:
+def list_iterations(
+    connection: sqlite3.Connection, session: str = "", *, agent: str = "", limit: int = 500
+) -> list[Iteration]:
     """The newest marks of a conversation, of an agent, or of both, oldest first. Unreadable ones are skipped."""
     given = [(name, value) for name, value in (("session", session), ("agent", agent)) if value]
     where = " AND ".join(f"{name} = ?" for name, _ in given) or "1"
@@ -383,17 +385,9 @@ class ContextTables(Table):
         self._outputs = outputs
         self._chains: dict[tuple[str, str], Chain] = {}
 
-    async def add_overlay(self, session: str, overlay_id: str, kind: str, at: float, data: str) -> int:
-        """Append an overlay, unless its id is already there. Return its position, counted over all."""
-        return await self._write(lambda connection: add_overlay(connection, session, overlay_id, kind, at, data))
-
-    async def overlays(self, session: str, after: int = 0) -> list[tuple[int, str]]:
-        """(position, data) of the conversation's overlays after the position `after`, in order."""
-        return await self._read(partial(list_overlays, session=session, after=after))
-
-    async def home(self, id: str) -> str:
-        """The conversation that contains an overlay or a message with this id; empty: none."""
-        return await self._read(lambda connection: home_of(connection, id))
+    add_overlay = Table.writes(add_overlay)
+    overlays = Table.reads(list_overlays)
+    home = Table.reads(home_of)
 
     async def text(self, hash: str) -> str:
         """The text of a block. Raises `StoreError` (`unknown`, or `corrupt` if it is damaged)."""
@@ -404,9 +398,7 @@ class ContextTables(Table):
         """A whole output, for sending it again. Raises `StoreError` (`unknown`, `corrupt`)."""
         return await self._outputs.get(key)
 
-    async def texts_of(self, session: str) -> list[str]:
-        """Hashes of everything that a conversation sent and that is kept."""
-        return await self._read(lambda connection: sent_texts.of_session(connection, session))
+    texts_of = Table.reads(sent_texts.of_session)
 
     async def keep_texts(self, session: str, texts: Mapping[str, str]) -> None:
         """Keep texts that a request of the conversation is about to send, by their hashes."""
@@ -460,21 +452,10 @@ class ContextTables(Table):
         changes = usage_changes(usage, cost, error, broken_by, sent)
         return await self._write(lambda connection: update_iteration(connection, id, changes))
 
-    async def iteration(self, id: str) -> Iteration:
-        """An iteration's mark. Raises `StoreError` (`unknown`)."""
-        return await self._read(lambda connection: get_iteration(connection, id))
-
-    async def iterations(self, session: str = "", *, agent: str = "", limit: int = 500) -> list[Iteration]:
-        """The newest marks of a conversation, of an agent or of both, oldest first."""
-        return await self._read(partial(list_iterations, session=session, agent=agent, limit=limit))
-
-    async def iteration_rows(self, session: str, after: int, limit: int) -> list[IterationRow]:
-        """The oldest `limit` iterations after the position `after`, as stored: differences from earlier ones."""
-        return await self._read(partial(iteration_rows, session=session, after=after, limit=limit))
-
-    async def blocks(self, iteration_id: str) -> tuple[Block, ...]:
-        """What an iteration sent, in order. Raises `StoreError` (`unknown`, `corrupt`)."""
-        return await self._read(lambda connection: blocks_of(connection, iteration_id))
+    iteration = Table.reads(get_iteration)
+    iterations = Table.reads(list_iterations)
+    iteration_rows = Table.reads(iteration_rows)
+    blocks = Table.reads(blocks_of)
 
 
 async def _packed(of: Mapping[str, str]) -> list[sent_texts.KeptText]:

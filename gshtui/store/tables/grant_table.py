@@ -21,7 +21,7 @@ class Grant(msgspec.Struct, frozen=True):
 
 
 def listed(connection: sqlite3.Connection, project: str) -> list[Grant]:
-    """The project's grants, oldest first."""
+    """What is always allowed in a project, oldest first."""
     found = connection.execute(
         "SELECT project, tool, pattern, created FROM grants WHERE project = ? ORDER BY rowid", (clean_text(project),)
     )
@@ -48,13 +48,6 @@ def remove(connection: sqlite3.Connection, project: str, tool: str, pattern: str
 class GrantTable(Table):
     """`store.grants`: what is always allowed."""
 
-    async def find_all(self, project: str) -> list[Grant]:
-        """What is always allowed in a project, oldest first."""
-        return await self._read(lambda connection: listed(connection, project))
-
-    async def add(self, project: str, tool: str, pattern: str) -> None:
-        await self._write(lambda connection: add(connection, project, tool, pattern))
-
-    async def remove(self, project: str, tool: str, pattern: str) -> bool:
-        """Revoke it. Return whether it was allowed."""
-        return await self._write(lambda connection: remove(connection, project, tool, pattern))
+    find_all = Table.reads(listed)
+    add = Table.writes(add)
+    remove = Table.writes(remove)

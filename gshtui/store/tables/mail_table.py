@@ -8,8 +8,6 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Sequence
-from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -28,7 +26,7 @@ UNSURE = "The window closed while the message was being delivered; it may alread
 
 
 def add_letter(connection: sqlite3.Connection, letter: Letter) -> Letter:
-    """Keep a new message."""
+    """Keep a new message; it is on disk when this returns."""
     now = time.time()
     letter = msgspec.structs.replace(letter, created=letter.created or now, changed=now, text=clean_text(letter.text))
     connection.execute(
@@ -67,7 +65,7 @@ def list_letters(
 
 
 def sent_since(connection: sqlite3.Connection, sender: str, since: float) -> list[Letter]:
-    """What an agent has sent since a time, oldest first."""
+    """What an agent has sent since a time (seconds since the epoch), oldest first."""
     found = connection.execute("SELECT data FROM mail WHERE sender = ? AND created > ? ORDER BY rowid", (sender, since))
     return [_letter(data) for (data,) in found]
 
@@ -82,9 +80,7 @@ def letters_of_calls(connection: sqlite3.Connection, since: float) -> list[Lette
     return [_letter(data) for (data,) in found]
 
 
-def change_letter(
-    connection: sqlite3.Connection, id: str, changes: dict[str, Any], within: Sequence[str] = ()
-) -> Letter:
+def change_letter(connection: sqlite3.Connection, id: str, *, within: Sequence[str] = (), **changes: object) -> Letter:
     """Set fields of a message. `within`: only in one of these states, and only while no one is delivering it.
     Raises `StoreError`: unknown; invalid, for an unknown field; busy, if it is in another state or being delivered.
     """
@@ -112,7 +108,7 @@ def claim_letter(connection: sqlite3.Connection, id: str) -> Letter | None:
 
 
 def release_letter(connection: sqlite3.Connection, id: str) -> None:
-    """End this process's delivery."""
+    """End this process's delivery of a message."""
     _mark(connection, id, None)
 
 
@@ -136,13 +132,13 @@ def orphans(connection: sqlite3.Connection) -> list[Letter]:
         letter = _letter(data)
         _mark(connection, letter.id, None)
         if letter.state in ("queued", "typed"):
-            letter = change_letter(connection, letter.id, {"state": "held", "why": UNSURE})
+            letter = change_letter(connection, letter.id, state="held", why=UNSURE)
         found.append(letter)
     return found
 
 
 def revision(connection: sqlite3.Connection) -> int:
-    """A number that grows with every change of any message."""
+    """A number that grows with every change of any message by any process."""
     return int(connection.execute("SELECT coalesce(max(revision), 0) FROM mail").fetchone()[0])
 
 
@@ -191,50 +187,15 @@ def _json(letter: Letter) -> str:
 class MailTable(Table):
     """`store.mail`: messages to agents."""
 
-    async def add(self, letter: Letter) -> Letter:
-        """Keep a new message; it is on disk when this returns."""
-        return await self._write(lambda connection: add_letter(connection, letter))
-
-    async def find(self, id: str) -> Letter:
-        """Find the message by id, or by a unique end of its id. Raises `StoreError` (unknown, ambiguous)."""
-        return await self._read(lambda connection: get_letter(connection, id))
-
-    async def find_all(self, states: Sequence[str] = (), *, recipient: str = "", limit: int = 500) -> list[Letter]:
-        """The newest messages in these states (any, by default), oldest first."""
-        return await self._read(partial(list_letters, states=states, recipient=recipient, limit=limit))
-
-    async def sent_since(self, sender: str, since: float) -> list[Letter]:
-        """What an agent has sent since a time (seconds since the epoch), oldest first."""
-        return await self._read(lambda connection: sent_since(connection, sender, since))
-
-    async def change(self, id: str, *, within: Sequence[str] = (), **changes: object) -> Letter:
-        """Change a message, only in one of these states. Raises `StoreError` (busy: too late for that)."""
-        return await self._write(lambda connection: change_letter(connection, id, changes, within))
-
-    async def claim(self, id: str) -> Letter | None:
-        """Take a queued message for delivery; only one of several callers gets it."""
-        return await self._write(lambda connection: claim_letter(connection, id))
-
-    async def release(self, id: str) -> None:
-        """End this process's delivery of a message."""
-        await self._write(lambda connection: release_letter(connection, id))
-
-    async def claim_orphans(self) -> list[Letter]:
-        """Messages whose deliverer died. Each is returned only once."""
-        return await self._write(orphans)
-
-    async def has_orphans(self) -> bool:
-        """Whether there are messages whose deliverer died."""
-        return await self._read(has_orphans)
-
-    async def revision(self) -> int:
-        """A number that grows with every change of any message by any process."""
-        return await self._read(revision)
-
-    async def is_in_log(self, session: str, id: str) -> bool:
-        """Whether a conversation has accepted the message as a prompt."""
-        return await self._read(lambda connection: is_in_log(connection, session, id))
-
-    async def delete_old(self, days: float) -> None:
-        """Remove finished messages older than this."""
-        await self._write(lambda connection: delete_old(connection, days))
+    add = Table.writes(add_letter)
+    find = Table.reads(get_letter)
+    find_all = Table.reads(list_letters)
+    sent_since = Table.reads(sent_since)
+    change = Table.writes(change_letter)
+    claim = Table.writes(claim_letter)
+    release = Table.writes(release_letter)
+    claim_orphans = Table.writes(orphans)
+    has_orphans = Table.reads(has_orphans)
+    revision = Table.reads(revision)
+    is_in_log = Table.reads(is_in_log)
+    delete_old = Table.writes(delete_old)

@@ -81,7 +81,7 @@ def get_note(connection: sqlite3.Connection, name: NoteName) -> MemoryNote | Non
 
 
 def remove_note(connection: sqlite3.Connection, name: NoteName) -> MemoryNote | None:
-    """Remove a note; return it as it was."""
+    """Remove a note; return it as it was, `None` if there was none."""
     if (before := get_note(connection, name)) is not None:
         connection.execute("DELETE FROM memory WHERE agent = ? AND project = ? AND key = ?", name)
     return before
@@ -139,20 +139,7 @@ class NoteName(tuple[str, str, str]):
 class MemoryTable(Table):
     """`store.memory`: the notes of agents."""
 
-    async def put(
-        self, name: NoteName, author: str, change: Callable[[str], str]
-    ) -> tuple[MemoryNote, MemoryNote | None]:
-        """Write a note: `change` makes its new value of the old one. Returns it as it is and as it was."""
-        return await self._write(lambda connection: put_note(connection, name, author, change))
-
-    async def remove(self, name: NoteName) -> MemoryNote | None:
-        """Remove a note; return it as it was, `None` if there was none."""
-        return await self._write(lambda connection: remove_note(connection, name))
-
-    async def find_all(self, agent: str, project: str) -> list[MemoryNote]:
-        """The notes that hold for an agent in a project, in the order in which they were first written."""
-        return await self._read(lambda connection: list_notes(connection, agent, project))
-
-    async def agents(self, project: str) -> list[str]:
-        """The agents that have notes in a project, by name."""
-        return await self._read(lambda connection: list_agents(connection, project))
+    put = Table.writes(put_note)
+    remove = Table.writes(remove_note)
+    find_all = Table.reads(list_notes)
+    agents = Table.reads(list_agents)

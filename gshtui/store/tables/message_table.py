@@ -96,7 +96,7 @@ def page_of(
 
 
 def page_after(connection: sqlite3.Connection, session: str, after: int, limit: int) -> list[StoredMessage]:
-    """The oldest `limit` messages newer than `after`."""
+    """The oldest `limit` messages with positions above `after`: what another window has added."""
     found: list[tuple[Any, ...]] = []
     for owner, upto in reversed(session_table.lineage(connection, session)):
         found += connection.execute(
@@ -125,7 +125,7 @@ def turn_of(connection: sqlite3.Connection, prompt: str) -> list[Message]:
 
 
 def save_partial(connection: sqlite3.Connection, session: str, message: Message) -> None:
-    """Keep the answer so far, replacing the previous state."""
+    """Keep the answer so far; `append` with the same id removes it."""
     data = plain.encode_message(message).decode()
     name = plain.clean_text(message.id)
     if not connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session,)).fetchone():
@@ -140,7 +140,7 @@ def save_partial(connection: sqlite3.Connection, session: str, message: Message)
 
 
 def partials(connection: sqlite3.Connection, session: str) -> list[Message]:
-    """Answers that were cut off, in the order in which they began."""
+    """Answers that were cut off by a crash, in the order in which they began."""
     found = connection.execute("SELECT rowid, data FROM partials WHERE session = ? ORDER BY rowid", (session,))
     return [stored.message for stored in _decoded(found.fetchall())[0]]
 
@@ -204,10 +204,12 @@ def phrase(query: str) -> str:
     return " ".join('"' + word.replace('"', '""') + '"*' for word in words)
 
 
-def find_words(connection: sqlite3.Connection, query: str, *, cwd: str | None, limit: int) -> list[SearchHit]:
+def find_words(
+    connection: sqlite3.Connection, query: str, *, cwd: str | None = None, limit: int = 20
+) -> list[SearchHit]:
     """Messages that contain all the words, best first; or else the exact query, newest first.
 
-    The second way finds non-words (`->`), parts of words, and scripts without spaces.
+    Nothing in it is syntax. The second way finds non-words (`->`), parts of words, and scripts without spaces.
     """
     words = phrase(query)
     if not words:
@@ -272,13 +274,7 @@ class MessageTable(Table):
         super().__init__(thread, writer)
         self._on_notice = on_notice
 
-    async def append(self, session: str, message: Message) -> int:
-        """Append a message to the conversation's log, unless its id is already there.
-
-        Returns:
-            Its position in the log, counted from 1.
-        """
-        return await self._write(lambda connection: append_message(connection, session, message))
+    append = Table.writes(append_message)
 
     async def read(self, session: str, *, before: int | None = None, limit: int | None = None) -> list[StoredMessage]:
         """The newest `limit` messages with positions below `before`, oldest first; without limits all of them."""
@@ -290,26 +286,9 @@ class MessageTable(Table):
             )
         return page
 
-    async def read_after(self, session: str, after: int, limit: int) -> list[StoredMessage]:
-        """The oldest `limit` messages with positions above `after`: what another window has added."""
-        return await self._read(partial(page_after, session=session, after=after, limit=limit))
-
-    async def turn_of(self, prompt: str) -> list[Message]:
-        """The messages of the turn that answered a prompt of a moment ago, by its id; none if it is not found."""
-        return await self._read(lambda connection: turn_of(connection, prompt))
-
-    async def position(self, session: str, message: str) -> int:
-        """Where a message is in the conversation's log, by its id; 0: it is not in it."""
-        return await self._read(partial(position_of, session=session, message=message))
-
-    async def save_partial(self, session: str, message: Message) -> None:
-        """Keep the answer so far; `append` with the same id removes it."""
-        await self._write(lambda connection: save_partial(connection, session, message))
-
-    async def partials(self, session: str) -> list[Message]:
-        """Answers that were cut off by a crash, in the order in which they began."""
-        return await self._read(lambda connection: partials(connection, session))
-
-    async def search(self, query: str, *, cwd: str | None = None, limit: int = 20) -> list[SearchHit]:
-        """Messages that contain all words of the query, best first. Nothing in it is syntax."""
-        return await self._read(partial(find_words, query=query, cwd=cwd, limit=limit))
+    read_after = Table.reads(page_after)
+    turn_of = Table.reads(turn_of)
+    position = Table.reads(position_of)
+    save_partial = Table.writes(save_partial)
+    partials = Table.reads(partials)
+    search = Table.reads(find_words)

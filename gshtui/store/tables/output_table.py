@@ -97,13 +97,13 @@ def text_of(key: str, data: bytes, is_packed: bool) -> str:
 
 
 def of_session(connection: sqlite3.Connection, session: str) -> list[tuple[str, str]]:
-    """(call, key) of every output that the conversation uses."""
+    """(call, key) of each output that the conversation keeps, in order."""
     found = connection.execute("SELECT call, key FROM output_uses WHERE session = ? ORDER BY rowid", (session,))
     return [(str(call), str(key)) for call, key in found]
 
 
 def folders(connection: sqlite3.Connection, key: str) -> list[str]:
-    """The folders of the conversations and shell commands that an output comes from."""
+    """The folders of the conversations and shell commands that the output of this key comes from."""
     found = connection.execute(
         "SELECT cwd FROM sessions WHERE id IN (SELECT session FROM output_uses WHERE key = ?1)"
         " UNION SELECT cwd FROM history WHERE output = ?1 AND output <> ''",
@@ -144,10 +144,5 @@ class OutputTable(Table):
         data, is_packed = await self._read(lambda connection: get(connection, key))
         return await asyncio.to_thread(text_of, key, data, is_packed)
 
-    async def folders(self, key: str) -> list[str]:
-        """The folders of the conversations and shell commands that the output of this key comes from."""
-        return await self._read(lambda connection: folders(connection, key))
-
-    async def find_all(self, session: str) -> list[tuple[str, str]]:
-        """(call, key) of each output that the conversation keeps, in order."""
-        return await self._read(lambda connection: of_session(connection, session))
+    folders = Table.reads(folders)
+    find_all = Table.reads(of_session)

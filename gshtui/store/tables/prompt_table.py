@@ -21,7 +21,7 @@ def add(connection: sqlite3.Connection, cwd: str, text: str) -> None:
     connection.execute("DELETE FROM prompts WHERE id <= ?", ((added.lastrowid or 0) - KEPT,))
 
 
-def listed(connection: sqlite3.Connection, cwd: str | None, limit: int) -> list[str]:
+def listed(connection: sqlite3.Connection, cwd: str | None, limit: int = 1_000) -> list[str]:
     """Lines typed in this folder (in any, for `None`), each once, newest first."""
     where, values = ("", []) if cwd is None else ("WHERE cwd = ?", [clean_text(cwd)])
     found = connection.execute(
@@ -33,10 +33,5 @@ def listed(connection: sqlite3.Connection, cwd: str | None, limit: int) -> list[
 class PromptTable(Table):
     """`store.prompts`: what was typed."""
 
-    async def add(self, cwd: str, text: str) -> None:
-        """Remember what was typed."""
-        await self._write(lambda connection: add(connection, cwd, text))
-
-    async def find_all(self, cwd: str | None, limit: int = 1_000) -> list[str]:
-        """What was typed in a folder (in any, for `None`), each text once, newest first."""
-        return await self._read(lambda connection: listed(connection, cwd, limit))
+    add = Table.writes(add)
+    find_all = Table.reads(listed)

@@ -65,18 +65,7 @@ def waiting_in(connection: sqlite3.Connection, cwd: str) -> list[tuple[str, int]
 class QueueTable(Table):
     """`store.queue`: the prompts that wait."""
 
-    async def put(self, session: str, prompt: InboxPrompt) -> None:
-        """Keep a waiting prompt; see `put_prompt`."""
-        await self._write(lambda connection: put_prompt(connection, session, prompt))
-
-    async def drop(self, prompt: str) -> None:
-        """Remove a prompt that waits no longer."""
-        await self._write(lambda connection: drop_prompt(connection, prompt))
-
-    async def find_all(self, session: str) -> list[InboxPrompt]:
-        """The prompts that wait in a conversation, in their order."""
-        return await self._read(lambda connection: prompts_of(connection, session))
-
-    async def waiting_in(self, cwd: str) -> list[tuple[str, int]]:
-        """The conversations of a folder in which prompts wait, and how many."""
-        return await self._read(lambda connection: waiting_in(connection, cwd))
+    put = Table.writes(put_prompt)
+    drop = Table.writes(drop_prompt)
+    find_all = Table.reads(prompts_of)
+    waiting_in = Table.reads(waiting_in)

@@ -265,7 +265,7 @@ def list_sessions(
 
 
 def latest_session(connection: sqlite3.Connection, cwd: str) -> SessionInfo | None:
-    """The folder's most recently used conversation, except sub-agents'."""
+    """The folder's most recently used conversation without a parent; `None` if there is none."""
     row = connection.execute(
         f"SELECT {_FIELDS} FROM sessions WHERE cwd = ? AND {_BEGUN} AND parent = '' ORDER BY touched DESC LIMIT 1",
         (clean_text(cwd),),
@@ -274,7 +274,7 @@ def latest_session(connection: sqlite3.Connection, cwd: str) -> SessionInfo | No
 
 
 def latest_of(connection: sqlite3.Connection, agent: str, parent: str) -> SessionInfo | None:
-    """An agent's most recently used conversation with this parent."""
+    """An agent's most recently used conversation with this parent; `None` if there is none."""
     row = connection.execute(
         f"SELECT {_FIELDS} FROM sessions WHERE agent = ? AND parent = ? ORDER BY touched DESC LIMIT 1",
         (clean_text(agent), clean_text(parent)),
@@ -384,9 +384,7 @@ class SessionTable(Table):
         fields |= {"upto": upto, "rewound": rewound}
         return await self._write(lambda connection: fork_session(connection, id, **fields))
 
-    async def touch(self, id: str) -> None:
-        """Make it the one that was used last: a person has gone back to it."""
-        await self._write(lambda connection: touch_session(connection, id))
+    touch = Table.writes(touch_session)
 
     async def rewound_from(self, id: str) -> str:
         """The conversation that a rewind left for this one; empty: none did."""
@@ -442,13 +440,8 @@ class SessionTable(Table):
         chosen: dict[str, Any] = {"cwd": cwd, "agent": agent, "provider": provider, "model": model, "cost": cost}
         return await self._read(partial(list_sessions, **chosen, limit=limit, empty=empty))
 
-    async def latest_of(self, agent: str, parent: str) -> SessionInfo | None:
-        """An agent's most recently used conversation with this parent; `None` if there is none."""
-        return await self._read(lambda connection: latest_of(connection, agent, parent))
-
-    async def latest(self, cwd: str) -> SessionInfo | None:
-        """The folder's most recently used conversation without a parent; `None` if there is none."""
-        return await self._read(lambda connection: latest_session(connection, cwd))
+    latest_of = Table.reads(latest_of)
+    latest = Table.reads(latest_session)
 
     async def update(
         self, id: str, *, title: str | None = None, provider: str | None = None, model: str | None = None

@@ -16,7 +16,7 @@ from gshtui.bus.shell_rows import Filter, Row, Span
 from gshtui.store.engine.encoding import clean_text
 from gshtui.store.engine.table import ReadThread, Table, WriteQueue
 from gshtui.store.tables import command_history, output_table
-from gshtui.store.tables.command_history import EVERYTHING, HistoryQuery, count_commands, ids_of, sound
+from gshtui.store.tables.command_history import HistoryQuery, count_commands, ids_of, sound
 
 if TYPE_CHECKING:
     from gshtui.store.tables.output_table import OutputTable
@@ -75,7 +75,7 @@ def trim_notes(connection: sqlite3.Connection, most: int) -> None:
 
 
 def set_shell(connection: sqlite3.Connection, shell: str, data: str, at: float) -> None:
-    """Remember what a shell reported about itself; the oldest are forgotten."""
+    """Remember what a running shell reported about itself (JSON), for the next hub."""
     connection.execute(
         "INSERT INTO shells (shell, data, at) VALUES (?, ?, ?)"
         " ON CONFLICT (shell) DO UPDATE SET data = excluded.data, at = excluded.at",
@@ -89,7 +89,7 @@ def set_shell(connection: sqlite3.Connection, shell: str, data: str, at: float) 
 
 
 def list_shells(connection: sqlite3.Connection) -> dict[str, str]:
-    """What shells reported about themselves, JSON, by their ids."""
+    """What shells that may still be running reported about themselves, by their ids."""
     return {str(shell): str(data) for shell, data in connection.execute("SELECT shell, data FROM shells")}
 
 
@@ -204,39 +204,12 @@ class ShellTables(Table):
 
         return await self._write(work)
 
-    async def find_all(
-        self, wanted: HistoryQuery = EVERYTHING, *, limit: int = 50, oldest: bool = False
-    ) -> list[ShellRecord]:
-        """The newest matching commands, newest first; with `oldest`, the oldest, oldest first.
-
-        Args:
-            wanted: the conditions.
-            limit: rows, at most 10,000.
-            oldest: from the other end.
-        """
-        return await self._read(partial(command_history.find_commands, wanted=wanted, limit=limit, oldest=oldest))
-
-    async def find_printed(
-        self, wanted: HistoryQuery, *, limit: int, known: Collection[int] = ()
-    ) -> list[tuple[ShellRecord, str]]:
-        """Commands by what they printed, each with a line of it; see `command_history.find_printed`."""
-        return await self._read(partial(command_history.find_printed, wanted=wanted, limit=limit, known=known))
-
-    async def count(self, wanted: HistoryQuery = EVERYTHING) -> int:
-        """Number of (matching) commands. Without conditions it costs nothing, however many there are."""
-        return await self._read(partial(command_history.count_commands, wanted=wanted))
-
-    async def rows(self, wanted: Filter, start: int, limit: int) -> Span:
-        """Commands and notes by number among the matching ones, oldest first; see `rows_span`."""
-        return await self._read(partial(rows_span, wanted=wanted, start=start, limit=limit))
-
-    async def runs_with_prefix(self, prefix: str, cwd: str, limit: int) -> list[command_history.PrefixRun]:
-        """See `command_history.runs_with_prefix`."""
-        return await self._read(partial(command_history.runs_with_prefix, prefix=prefix, cwd=cwd, limit=limit))
-
-    async def running(self) -> list[ShellRecord]:
-        """Commands without a known end, oldest first."""
-        return await self._read(command_history.running)
+    find_all = Table.reads(command_history.find_commands)
+    find_printed = Table.reads(command_history.find_printed)
+    count = Table.reads(command_history.count_commands)
+    rows = Table.reads(rows_span)
+    runs_with_prefix = Table.reads(command_history.runs_with_prefix)
+    running = Table.reads(command_history.running)
 
     async def close_lost(self, shells: Collection[str]) -> list[ShellRecord]:
         """Close, as `lost`, what still counts as running in shells that are gone."""
@@ -259,9 +232,7 @@ class ShellTables(Table):
         lines = text.count("\n") + bool(text and not text.endswith("\n"))
         return await self._write(lambda connection: command_history.put_output(connection, shell, number, kept, lines))
 
-    async def import_records(self, records: Sequence[ShellRecord]) -> int:
-        """Add those that are new, by shell and number; return how many."""
-        return await self._write(lambda connection: command_history.add_new(connection, records))
+    import_records = Table.writes(command_history.add_new)
 
     async def trim(self, most: int) -> int:
         """One small step towards holding `most` commands and notes; return how many commands went, 0 at the end."""
@@ -271,10 +242,6 @@ class ShellTables(Table):
             return command_history.trim(connection, most)
 
         return await self._write(work)
-
-    async def add_note_once(self, note: ShellNote, seconds: float) -> None:
-        """Keep a note, unless the same one was kept within so many seconds."""
-        await self._write(lambda connection: add_note_once(connection, note, seconds))
 
     async def notes(
         self,
@@ -289,10 +256,6 @@ class ShellTables(Table):
         wanted = partial(list_notes, after=after, before=before, shell=shell, kind=kind, limit=limit)
         return await self._read(wanted)
 
-    async def put_shell(self, shell: str, data: str, at: float) -> None:
-        """Remember what a running shell reported about itself (JSON), for the next hub."""
-        await self._write(lambda connection: set_shell(connection, shell, data, at))
-
-    async def known_shells(self) -> dict[str, str]:
-        """What shells that may still be running reported about themselves, by their ids."""
-        return await self._read(list_shells)
+    add_note_once = Table.writes(add_note_once)
+    put_shell = Table.writes(set_shell)
+    known_shells = Table.reads(list_shells)

@@ -83,13 +83,13 @@ def sums(
 
 
 def turns_of(connection: sqlite3.Connection, agent: str) -> set[str]:
-    """The turns of an agent that have requests."""
+    """The turns of an agent that are recorded; of other programs', each is a request."""
     rows = connection.execute("SELECT DISTINCT turn FROM usage WHERE agent = ?", (clean_text(agent),)).fetchall()
     return {str(row[0]) for row in rows}
 
 
 def tree_of(connection: sqlite3.Connection, session: str) -> list[str]:
-    """Ids of a conversation and of all that grew from it."""
+    """Ids of a conversation and of those of every agent started from it, recursively."""
     return [str(row[0]) for row in connection.execute(_TREE, (clean_text(session),)).fetchall()]
 
 
@@ -158,10 +158,5 @@ class UsageTable(Table):
         wanted = partial(sums, by=by, after=after, day=day, agent=agent, model=model, sessions=tuple(sessions))
         return await self._read(lambda connection: wanted(connection))
 
-    async def turns(self, agent: str) -> set[str]:
-        """The turns of an agent that are recorded; of other programs', each is a request."""
-        return await self._read(lambda connection: turns_of(connection, agent))
-
-    async def tree(self, session: str) -> list[str]:
-        """Ids of a conversation and of those of every agent started from it, recursively."""
-        return await self._read(lambda connection: tree_of(connection, session))
+    turns = Table.reads(turns_of)
+    tree = Table.reads(tree_of)

@@ -60,7 +60,7 @@ def find(connection: sqlite3.Connection, word: str) -> WorkflowRunRow:
 
 
 def claim(connection: sqlite3.Connection, row: WorkflowRunRow, before: WorkflowRunRow) -> bool:
-    """Write the row if the run is still as `before` says; returns whether it was."""
+    """Write the row if the run is still as it was read, so that one process alone goes on with it."""
     found = connection.execute("SELECT data FROM workflow_runs WHERE id = ?", (row.id,)).fetchone()
     if found is None or decoder(WorkflowRunRow).decode(found[0]) != before:
         return False
@@ -71,13 +71,8 @@ def claim(connection: sqlite3.Connection, row: WorkflowRunRow, before: WorkflowR
 class WorkflowTable(Table):
     """`store.workflows`: runs of workflows."""
 
-    async def claim(self, row: WorkflowRunRow, before: WorkflowRunRow) -> bool:
-        """Write the row if the run is still as it was read, so that one process alone goes on with it."""
-        return await self._write(lambda connection: claim(connection, row, before))
-
-    async def put_run(self, row: WorkflowRunRow) -> None:
-        """Add a run, or write it anew."""
-        await self._write(lambda connection: put_run(connection, row))
+    claim = Table.writes(claim)
+    put_run = Table.writes(put_run)
 
     async def put_steps(self, run: str, results: Mapping[int, StepResult]) -> None:
         """Write what is known of some steps, by number, at once."""
@@ -92,9 +87,7 @@ class WorkflowTable(Table):
         """Whether another process asked that a run ends. Raises `StoreError`: there is no such run."""
         return (await self.find(run)).cancel_asked
 
-    async def find(self, word: str) -> WorkflowRunRow:
-        """The run with this id, or a unique beginning of one. Raises `StoreError`."""
-        return await self._read(lambda connection: find(connection, word))
+    find = Table.reads(find)
 
     async def find_all(self, cwd: str | None = None, limit: int = 50) -> list[WorkflowRunRow]:
         """The newest runs of a folder (of any, for `None`), newest first."""
