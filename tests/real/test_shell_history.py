@@ -212,5 +212,5 @@ def test_search_is_what_looking_at_every_row_gives(
         for row in reversed(rows)
         if exits[row.number - 1] and all(word in row.command.casefold() for word in words)
     ]
-    assert [row.number for row in find_commands(memory, wanted, 100)] == expected
+    assert [row.number for row in find_commands(memory, wanted, limit=100)] == expected
     assert command_history.count_all(memory) == len(rows)

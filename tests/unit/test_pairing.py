@@ -162,7 +162,7 @@ def test_in_any_order_and_with_lines_said_again_every_command_comes_out_whole(
             pairing.restore_shells([], command_history.running(memory))
         event = began(number, f"make {number}") if half == "began" else ended(number, number % 3)
         command_history.keep_records(memory, take(pairing, event).records)
-    rows = {row.number: row for row in find_commands(memory, HistoryQuery(), 100)}
+    rows = {row.number: row for row in find_commands(memory, HistoryQuery(), limit=100)}
     assert {number: (row.command, row.exit, row.state) for number, row in rows.items()} == {
         number: (f"make {number}", number % 3, "done") for number in range(1, 6)
     }
