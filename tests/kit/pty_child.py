@@ -17,6 +17,7 @@ from typing import Any
 from tests.kit.warm_program import WINDOW, WarmCommand, shared
 
 ROOT = Path(__file__).parent.parent.parent
+_PAUSE = 0.01
 
 
 class PtyChild:
@@ -120,9 +121,10 @@ class PtyChild:
         while select.select([self.fd], [], [], seconds)[0]:
             try:
                 data = os.read(self.fd, 65_536)
-            except OSError:  # the other end is closed
-                return
-            if not data:
+            except OSError:
+                data = b""
+            if not data:  # the other end is closed, and select waits for nothing any more: its process is just ending
+                time.sleep(_PAUSE)
                 return
             self.output += data
             seconds = 0

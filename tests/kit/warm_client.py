@@ -16,7 +16,8 @@ def main(place: str, call: str, words: list[str]) -> int:
     if os.isatty(0) or os.isatty(1):
         os.execv(sys.executable, [sys.executable, "-m", "gshtui", *words])
     here = os.getcwd()  # noqa: PTH109 - pathlib takes as long to load as all else here
-    fields = json.dumps({"call": call, "words": words, "cwd": here, "env": dict(os.environ)}).encode()
+    asked_of = {"call": call, "words": words, "cwd": here, "env": dict(os.environ), "umask": umask()}
+    fields = json.dumps(asked_of).encode()
     with socket.socket(socket.AF_UNIX) as asked:
         asked.connect(place)
         socket.send_fds(asked, [f"{len(fields):8}".encode()], [0, 1, 2])
@@ -25,6 +26,13 @@ def main(place: str, call: str, words: list[str]) -> int:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda number, _: os.kill(pid, number))
         return int(asked.recv(8, socket.MSG_WAITALL))
+
+
+def umask() -> int:
+    """What this process takes from the rights of what it makes; only setting it tells."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 It has run turns, too, in a home of its own: what the first one makes (schemas, patterns, decoders) is there in a fork.
 For tests that run many commands and look at what they do, not at how they start. A fork has its own environment,
-folder and standard streams, and is a whole process otherwise: it can be killed, and leaves nothing behind. What is
-asked of a process from outside (`ps`, `/proc/PID/environ`) is that of the process that it was forked from.
+folder, umask and standard streams, and is a whole process otherwise: it can be killed, and leaves nothing behind. What
+is asked of a process from outside (`ps`, `/proc/PID/environ`) is that of the process that it was forked from.
 """
 
 from __future__ import annotations
@@ -221,7 +221,8 @@ class WarmProgram:
             stdin: a descriptor, which stays the caller's to close.
             terminal: one that becomes the fork's own, with all its standard streams; the caller's to close, too.
         """
-        fields = {"call": call, "words": words, "cwd": str(cwd or Path.cwd()), "env": environment(env)}
+        place = {"cwd": str(cwd or Path.cwd()), "env": environment(env), "umask": warm_client.umask()}
+        fields = {"call": call, "words": words, **place}
         if terminal is not None:
             told = os.pipe()
             self._ask({**fields, "terminal": True}, [*(os.dup(terminal) for _ in range(3)), told[1]])
@@ -435,6 +436,7 @@ def _become(request: dict[str, Any], given: int, output: int, errors: int) -> Ca
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.chdir(request["cwd"])
+    os.umask(request["umask"])
     os.environ.clear()
     os.environ.update(request["env"])
     time.tzset()

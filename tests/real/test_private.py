@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.command import ROOT, environment, run_gsh
+from tests.kit.command import ROOT, environment
 from tests.kit.home import Home
-from tests.kit.pty_child import PtyChild
+from tests.kit.pty_child import WarmPtyChild
 from tests.kit.shells import Shell
+from tests.kit.warm_program import run_gsh
 
 CRASH = "from gshtui.headless.crash import report_crash; report_crash(RuntimeError('made up'))"
 
@@ -59,7 +60,7 @@ def test_a_setting_that_is_written(umask: int, home: Home, tmp_path: Path) -> No
 
 
 def test_the_window_with_its_draft_log_and_frames_and_doctor_is_content(umask: int, home: Home, tmp_path: Path) -> None:
-    window = PtyChild([sys.executable, "-m", "gshtui"], tmp_path, columns=120, rows=36)
+    window = WarmPtyChild([], tmp_path, columns=120, rows=36)
     window.go()
     window.read_until(lambda: b"$0.00" in window.output)
     state = home.path / ".local" / "state" / "gsh"
