@@ -49,6 +49,18 @@ async def test_a_question_stays_one_in_every_window(stage: Stage) -> None:
     assert (stage.folder / "made.txt").exists()
 
 
+@pytest.mark.programs("qwen")
+async def test_a_question_that_was_seen_wide_is_answered_where_its_choices_are_cut(stage: Stage) -> None:
+    await stage.status("idle")
+    await stage.say("do:touch")
+    question = await asked(stage)
+    await stage.server.resize(stage.row.pane, 50, 24)
+    await stage.until(stage.look, lambda row: row.question is not None and "…" in f"{row.question.choices}")
+    await answer(stage, question, question.choices[0].label)
+    await stage.status("idle")
+    assert (stage.folder / "made.txt").exists()
+
+
 @pytest.mark.programs(*ASKING)
 async def test_questions_that_follow_each_other_are_each_asked(stage: Stage) -> None:
     follow(stage, {"twice": commands(stage, SAYS, "touch more.txt")})

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from gshtui.bus.agent_data import OpenQuestion
+from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
 from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.profiles.profile import Profile, QuestionRules, StatusRule
-from gshtui.programs.screen.question_reading import ReadQuestion
+from gshtui.programs.screen.question_reading import ReadQuestion, is_cut_elsewhere
 from gshtui.programs.screen.screen_reading import read_screen, without_styles
 from tests.kit.recorded_screens import SCREENS, Shot, for_each, shots
 from tests.kit.storms import examples
@@ -350,3 +350,29 @@ def test_a_choice_is_pressed_where_its_whole_row_is_shown_however_it_is_numbered
     assert found is not None and [one.label for one in found.question.choices] == ["Yes, go", "No, stay"]
     for row, shown in zip(rows, [each for each in found.rows if each.marked], strict=True):
         assert row.endswith(shown.text) and shown.text[0].isdecimal() and len(shown.text) > len("No, stay")
+
+
+ALWAYS = "Always allow run 'rm *' commands in this project"
+
+
+def asks_about(detail: str, *labels: str) -> OpenQuestion:
+    choices = tuple(QuestionChoice(f"{n}", label) for n, label in enumerate(labels, 1))
+    return OpenQuestion(f"{detail} {labels}", "Allow execution of: 'rm'?", detail, choices)
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (asks_about("rm -rf /tmp/x", "Yes", "Always allow run 'rm *'…", "No"), True),
+        (asks_about("rm -rf / tmp/x", "Yes", "Always allow run 'rm *'…", "No"), False),
+        (asks_about("rm -rf /tmp/x", "Yes", "Always allow run 'mv *'…", "No"), False),
+        (asks_about("rm -rf /tmp/x", "Yes", "Always allow run 'rm *'", "No"), False),
+        (asks_about("rm -rf /tmp/x", "Yes", "…", "No"), False),
+        (asks_about("rm -rf /tmp/x", "Yes", "No", "Always allow run 'rm *'…"), False),
+        (asks_about("rm -rf /tmp/x", "Yes", "Always allow run 'rm *'…"), False),
+    ],
+    ids=["cut", "another command", "another choice", "no sign of a cut", "nothing left", "another order", "one less"],
+)
+def test_a_question_is_the_same_where_only_its_choices_are_cut(other: OpenQuestion, same: bool) -> None:
+    one = asks_about("rm -rf /tmp/x", "Yes", ALWAYS, "No")
+    assert (is_cut_elsewhere(one, other), is_cut_elsewhere(other, one)) == (same, same)

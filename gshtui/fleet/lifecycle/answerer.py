@@ -24,6 +24,7 @@ from gshtui.guard.approval.question_text import asked_words, question_lines
 from gshtui.programs.hooks import hook_answers
 from gshtui.programs.pane.pane_view import SessionError
 from gshtui.programs.profiles.program_modes import approved
+from gshtui.programs.screen.question_reading import is_cut_elsewhere
 from gshtui.programs.session.cli_session import CliSession
 from gshtui.text.sanitise import plain
 
@@ -43,17 +44,20 @@ class Answerer:
         buses: AgentBuses,
         open_now: Callable[[], OpenApprovals] | None,
         approve: Callable[[AgentRow, GuardMode | Literal[""]], None],
+        seen: Callable[[str, str], OpenQuestion | None],
     ) -> None:
         """
         Args:
             open_now: the questions of our own agents that are asked here; `None`: none are.
             approve: called with the mode into which an answer lets a program go; empty: it was not given.
+            seen: what an agent asks, or has just asked, by its id.
         """
         self._context = context
         self._programs = programs
         self._buses = buses
         self._open_now = open_now
         self._approve = approve
+        self._seen = seen
 
     async def question(self, row: AgentRow) -> OpenQuestion:
         """What the agent asks now; a program, on its screen."""
@@ -101,6 +105,7 @@ class Answerer:
             pipe = hook_answers.waiting_request(data, row.id, asked) if behavior is not None else None
             return pipe is not None and behavior is not None and hook_answers.give_answer(pipe, behavior)
 
+        question = await self._as_shown(row, session, question)
         if mode := approved(profile, row.question, question, choice):
             self._approve(row, mode)
         try:
@@ -109,6 +114,19 @@ class Answerer:
             if mode:
                 self._approve(row, "")
             raise from_session_error(error) from error
+
+    async def _as_shown(self, row: AgentRow, session: CliSession, question: str) -> str:
+        """The id of the question that a person saw, as it is on the screen now: in a terminal of another width, its
+        program may cut its choices elsewhere.
+        """
+        if (seen := self._seen(row.id, question)) is None:
+            return question
+        with contextlib.suppress(SessionError):
+            now = await session.open_question()
+            if now.id != question:
+                whole = await self._programs.whole_question(self._context.terminals.server(row.socket), row, now)
+                return now.id if is_cut_elsewhere(seen, whole) else question
+        return question
 
     @contextlib.asynccontextmanager
     async def _own(self, row: AgentRow) -> AsyncGenerator[tuple[OwnQuestions, AgentRow]]:

@@ -181,7 +181,9 @@ class Fleet:
         from gshtui.fleet.lifecycle.answerer import Answerer
 
         follower = self._follower
-        return Answerer(self._context, self._programs, self._buses, self._open_approvals, follower.approve)
+        return Answerer(
+            self._context, self._programs, self._buses, self._open_approvals, follower.approve, follower.seen
+        )
 
     @cached_property
     def _options(self) -> ProgramOptions:

@@ -50,6 +50,8 @@ _SOON = 0.1
 """Seconds until the first look at a command in a shell; each further interval doubles."""
 _LOOK_WITHIN = 10.0
 """Seconds for one look at a program that is not followed here."""
+_KEPT = 4
+"""Questions of an agent that are kept: for each width at which a person may have seen one."""
 _Key = tuple[str, str, int]
 """(agent, pane, process): a new process gets a new follower."""
 
@@ -80,6 +82,8 @@ class AgentFollower:
         """Programs whose usage is being recorded → looks that are still to come."""
         self._answers: set[asyncio.Task[None]] = set()
         self._whole: dict[tuple[str, str], OpenQuestion] = {}
+        self._seen: dict[str, dict[str, OpenQuestion]] = {}
+        """What agents asked last, by its id."""
         """What agents ask, with all that it is about, by agent and question; the last one of each agent."""
         self._subscription = context.bus.subscribe(self._asked, MessageSubmitted, MessageTyped, name="follower")
         self._unwatch_profiles = programs.watch(self._profiles_changed)
@@ -245,6 +249,7 @@ class AgentFollower:
 
     def _said(self, key: _Key, row: AgentRow, known: KnownStatus) -> None:
         if known.status in ENDED_STATUSES:
+            self._seen.pop(row.id, None)
             self._check_now()
             return
         if known.question is None:
@@ -310,11 +315,18 @@ class AgentFollower:
         whole = await self._programs.whole_question(server, self._context.rows.get(row.id) or row, question)
         status = self._statuses.get(key)
         now = status.known if status is not None else None
+        if now is not None and now.question is not None:
+            seen = {id: each for id, each in self._seen.get(row.id, {}).items() if id != question.id}
+            self._seen[row.id] = dict([*seen.items(), (question.id, whole)][-_KEPT:])
         if whole == question or now is None or now.question is None or now.question.id != question.id:
             return
         self._forget_whole(row.id)
         self._whole[row.id, question.id] = whole
         self._said(key, row, now)
+
+    def seen(self, agent: str, question: str) -> OpenQuestion | None:
+        """What it has asked by this id; `None`: that was not among the last ones."""
+        return self._seen.get(agent, {}).get(question)
 
     def _forget_whole(self, agent: str) -> None:
         for old in [each for each in self._whole if each[0] == agent]:

@@ -653,6 +653,31 @@ def _start(rules: QuestionRules, text: Sequence[str], row: int) -> tuple[int, bo
     return (inside[0], True) if inside else (last + 1, False)
 
 
+_CUT = "…"
+
+
+def is_cut_elsewhere(one: OpenQuestion, other: OpenQuestion) -> bool:
+    """Whether they are one question whose choices its program has cut for another width: what they are about is the
+    same character by character, and so are all choices, as far as each shows them.
+    """
+    about = one.subject, one.detail, one.diff
+    if (
+        about != (other.subject, other.detail, other.diff)
+        or not (one.detail or one.diff)
+        or one.partial
+        or other.partial
+    ):
+        return False
+    if [(each.key, each.means) for each in one.choices] != [(each.key, each.means) for each in other.choices]:
+        return False
+    pairs = [(mine.label, theirs.label) for mine, theirs in zip(one.choices, other.choices, strict=True)]
+    return all(mine == theirs or _begins(mine, theirs) or _begins(theirs, mine) for mine, theirs in pairs)
+
+
+def _begins(cut: str, label: str) -> bool:
+    return cut.endswith(_CUT) and len(cut) > len(_CUT) and label.startswith(cut.removesuffix(_CUT))
+
+
 def _id(subject: str, detail: str, labels: Sequence[str]) -> str:
     """The same for the same words, however they are broken into lines."""
     words = "\0".join(" ".join(part.split()) for part in (subject, detail, *labels))
