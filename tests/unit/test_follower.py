@@ -194,7 +194,7 @@ async def test_an_answer_approves_a_mode_or_takes_back_what_it_approved_itself(
     )
     programs: Any = SimpleNamespace(session=session, profile=profile)
     heard = list[str]()
-    answerer = Answerer(context, programs, cast("Any", None), None, lambda _, mode: heard.append(mode))
+    answerer = Answerer(context, programs, cast("Any", None), None, lambda _, mode: heard.append(mode), lambda *_: None)
     row = AgentRow(id="a", name="it", kind="cli", profile="claude", status="waiting", question=PLAN)
     with contextlib.nullcontext() if given else pytest.raises(FleetError):
         await answerer.answer(row, choice, "q")
