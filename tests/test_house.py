@@ -180,7 +180,7 @@ TERMINAL_WRITERS = {
     "gshtui/headless/streams.py": "a door",
     "gshtui/headless/servers/tool_process.py": "the wire, for the process elsewhere that started it and sanitises it",
     "gshtui/programs/report_hook.py": "JSON, for the program that started it",
-    "gshtui/python/worker/block_functions.py": "the block's output, which the hub sanitises",
+    "gshtui/python/worker/namespace.py": "the block's output, which the hub sanitises",
     "gshtui/features/ssh/person_terminal.py": "a door, and what the person's own program prints",
     "gshtui/features/ssh/ssh_server.py": "a literal",
     "gshtui/ui/window/app.py": "what the window leaves, which is sanitised",

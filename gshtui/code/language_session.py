@@ -35,7 +35,7 @@ from gshtui.code.lsp_types import (
 from gshtui.code.problems import CodeProblem, problems_of
 from gshtui.guard.sandbox.sandbox import ProjectSandbox
 from gshtui.guard.sandbox.stdio_server import ServerProcess, start_server_process
-from gshtui.system.files.open_descriptor import open_reader
+from gshtui.system.files.private_files import open_reader
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.struct_types import learned
 from gshtui.system.tasks import start_job

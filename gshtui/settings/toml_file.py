@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from gshtui.system.files.open_descriptor import open_reader
+from gshtui.system.files.private_files import open_reader
 
 Layer = Literal["default", "user", "project", "environment", "flag"]
 

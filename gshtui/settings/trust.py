@@ -25,7 +25,7 @@ from gshtui.settings.server_files import PROJECT_FILES
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system.files import private_files
 from gshtui.system.files.file_lock import blocking_lock
-from gshtui.system.files.open_descriptor import open_reader
+from gshtui.system.files.private_files import open_reader
 from gshtui.system.json_types import is_object
 
 State = Literal["trusted", "changed", "untrusted"]

@@ -21,7 +21,7 @@ from gshtui.settings import paths
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.files import private_files
 from gshtui.system.files.file_lock import blocking_lock
-from gshtui.system.files.open_descriptor import open_reader
+from gshtui.system.files.private_files import open_reader
 from gshtui.system.network.peer import peer_of
 from gshtui.system.struct_types import learned
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from gshtui.guard.sandbox.nested_files import NestedFiles
 from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap
-from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
 from gshtui.guard.sandbox.sandbox_run import SandboxRun
+from gshtui.guard.sandbox.sandbox_watch import SandboxLimits
 from gshtui.guard.sandbox.sandboxes import Sandboxes, SelfTestRecord
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.text.host_rules import HostRules

@@ -40,8 +40,7 @@ from gshtui.fleet.native.outcome import AgentOutcome
 from gshtui.fleet.native.spec import read_spec, write_spec
 from gshtui.hub.faces.native_run import NativeRun
 from gshtui.programs.acp import acp_connection
-from gshtui.programs.acp.acp_connection import AcpConnection
-from gshtui.programs.acp.acp_errors import AcpError
+from gshtui.programs.acp.acp_connection import AcpConnection, AcpError
 from gshtui.settings import paths
 from gshtui.store.record.store import Store
 from gshtui.system.processes import process_identity

@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 
 from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap
-from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
 from gshtui.guard.sandbox.sandbox_run import ControlGroup, SandboxRun, make_group
+from gshtui.guard.sandbox.sandbox_watch import SandboxLimits
 
 
 async def test_a_bomb_gets_no_more_processes_than_its_group_may_have(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ SCRIPT = """
 import asyncio, json, os, sys
 from pathlib import Path
 from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap
-from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
+from gshtui.guard.sandbox.sandbox_watch import SandboxLimits
 from gshtui.guard.sandbox.sandbox_run import SandboxRun
 from gshtui.guard.sandbox.self_test import try_escapes
 from gshtui.text.host_rules import HostRules

@@ -12,7 +12,7 @@ import pytest
 
 from gshtui.commands.declaration import Outcome
 from gshtui.guard.sandbox import sandbox_watch
-from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
+from gshtui.guard.sandbox.sandbox_watch import SandboxLimits
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.tools.files.workspace import ToolConfig

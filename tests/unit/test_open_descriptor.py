@@ -7,7 +7,7 @@ import pytest
 
 from gshtui.settings import trust
 from gshtui.settings.toml_file import read_toml
-from gshtui.system.files.open_descriptor import open_reader
+from gshtui.system.files.private_files import open_reader
 
 
 def open_here() -> int:

@@ -3,7 +3,7 @@
 import itertools
 import random
 
-from gshtui.programs.screen.screen_news import ScreenNews
+from gshtui.programs.session.program_facts import ScreenNews
 
 
 def seen(*looks: list[str], apart: float = 0.4) -> float:

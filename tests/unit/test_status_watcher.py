@@ -14,9 +14,8 @@ from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.profiles.profile import TitleRules
 from gshtui.programs.screen.foreground import Foreground
 from gshtui.programs.screen.screen_reading import without_styles
-from gshtui.programs.session.status_watcher import CliStatus
+from gshtui.programs.session.status_watcher import CliStatus, Pacer, uneven
 from gshtui.programs.status.evidence import Evidence, LiveSource, Rank
-from gshtui.programs.status.look_pace import Pacer, uneven
 from gshtui.programs.status.status import WORKING, HookEvent, KnownStatus
 from gshtui.tmux.panes import PaneInfo, unknown
 from gshtui.tmux.watcher import PaneChange

@@ -21,7 +21,7 @@ from gshtui.settings import paths, trust
 from gshtui.settings.instruction_imports import imported_files
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system.files import private_files
-from gshtui.system.files.open_descriptor import open_reader
+from gshtui.system.files.private_files import open_reader
 from gshtui.text.sanitise import literal, one_line
 
 NAMES = trust.INSTRUCTION_NAMES

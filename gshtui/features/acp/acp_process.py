@@ -20,7 +20,7 @@ import msgspec
 from gshtui.headless import exits
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import claim_for_protocol, complain
-from gshtui.programs.acp.acp_errors import NO_SDK
+from gshtui.programs.acp.acp_connection import NO_SDK
 from gshtui.settings.contract import FeatureOffError
 from gshtui.system.tasks import end_all
 

@@ -44,8 +44,7 @@ from gshtui.fleet.acp.acp_questions import CANCELLED, AcpQuestions
 from gshtui.fleet.acp.acp_turn import TurnRecorder
 from gshtui.media import media_files
 from gshtui.programs.acp.acp_commands import ASKING, STRICTER
-from gshtui.programs.acp.acp_connection import AcpConnection
-from gshtui.programs.acp.acp_errors import AcpError
+from gshtui.programs.acp.acp_connection import AcpConnection, AcpError
 from gshtui.programs.acp.acp_updates import (
     CallReport,
     CommandsReport,

@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 
 from gshtui.bus.agent_data import ProgramOption
-from gshtui.programs.acp.acp_connection import AcpConnection
-from gshtui.programs.acp.acp_errors import AcpError
+from gshtui.programs.acp.acp_connection import AcpConnection, AcpError
 from gshtui.programs.acp.acp_updates import options_of
 from gshtui.text.sanitise import one_line
 

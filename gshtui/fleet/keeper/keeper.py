@@ -28,7 +28,7 @@ from gshtui.settings import paths
 from gshtui.system.caller_environment import without_terminal
 from gshtui.system.files import private_files
 from gshtui.system.files.file_lock import try_lock
-from gshtui.system.files.open_descriptor import open_reader
+from gshtui.system.files.private_files import open_reader
 from gshtui.system.installation import INSTALLED_AT
 from gshtui.system.processes.process_identity import Process, is_alive, is_here, process_of, this_process
 from gshtui.system.processes.time_limit import time_limit

@@ -28,9 +28,8 @@ from gshtui.programs.hooks.hook_reports import HookFeed
 from gshtui.programs.profiles.profile import GENERIC, Profile
 from gshtui.programs.profiles.profile_files import LoadedProfiles
 from gshtui.programs.session.cli_session import CliSession, SessionError
-from gshtui.programs.session.status_watcher import CliStatus, unheard
+from gshtui.programs.session.status_watcher import CliStatus, Pacer, unheard
 from gshtui.programs.status.evidence import QUIET, WORKING
-from gshtui.programs.status.look_pace import Pacer
 from gshtui.programs.status.status import KnownStatus
 from gshtui.programs.transcripts.transcript_readers import READERS, TurnText
 from gshtui.store.engine.store_errors import StoreError

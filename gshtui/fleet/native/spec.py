@@ -21,7 +21,7 @@ from gshtui.agents.personas import Persona
 from gshtui.bus.agent_data import AgentRow, GuardMode, Respondent, SpawnRequest
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.files import private_files
-from gshtui.system.files.open_descriptor import open_reader
+from gshtui.system.files.private_files import open_reader
 from gshtui.system.ids import new_id
 from gshtui.system.struct_types import learned
 

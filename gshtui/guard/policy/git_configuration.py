@@ -13,7 +13,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from gshtui.system.files.open_descriptor import open_reader
+from gshtui.system.files.private_files import open_reader
 
 _RUNS = re.compile(
     # Anywhere in a line: a section's heading and its keys may stand behind one another.

@@ -33,8 +33,7 @@ from gshtui.guard.sandbox.nested_files import NestedFiles
 from gshtui.guard.sandbox.open_run import Around, Note, OpenRun, RunNote, exchanged, folders_around, move_out
 from gshtui.guard.sandbox.overlapping_runs import OverlappingRuns
 from gshtui.guard.sandbox.reading_view import EMPTY, ReadingView, homes
-from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
-from gshtui.guard.sandbox.sandbox_watch import floor_of, free_space
+from gshtui.guard.sandbox.sandbox_watch import SandboxLimits, floor_of, free_space
 from gshtui.guard.sandbox.system_call_filter import system_call_filter
 from gshtui.system.files import private_files
 from gshtui.text.host_rules import HostRules

@@ -26,14 +26,14 @@ from gshtui.guard.sandbox.open_run import clean_cut_off_runs
 from gshtui.guard.sandbox.overlapping_runs import OverlappingRuns
 from gshtui.guard.sandbox.reading_view import reading_view
 from gshtui.guard.sandbox.sandbox import PYTHON, ProjectSandbox, find_bubblewrap, is_suitable_to_read, unsuitable
-from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
+from gshtui.guard.sandbox.sandbox_watch import SandboxLimits
 from gshtui.guard.sandbox.self_test import try_escapes
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.system.files import private_files
 from gshtui.system.tasks import start_job
 from gshtui.text.host_rules import HostRules
 
-_PROFILE = ("escapes.py", "sandbox.py", "sandbox_limits.py", "self_test.py", "system_call_filter.py")
+_PROFILE = ("escapes.py", "sandbox.py", "sandbox_watch.py", "self_test.py", "system_call_filter.py")
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 

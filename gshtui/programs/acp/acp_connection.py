@@ -17,11 +17,10 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import gshtui
 from gshtui.programs.acp.acp_commands import program_name
-from gshtui.programs.acp.acp_errors import NO_SDK, AcpError
 from gshtui.programs.acp.acp_transport import LineTransport
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.json_types import is_object
@@ -32,6 +31,21 @@ from gshtui.text.sanitise import one_line, plain
 
 if TYPE_CHECKING:
     from acp.connection import Connection
+
+AcpKind = Literal["missing", "version", "garbage", "ended", "timeout", "refused", "login"]
+
+
+NO_SDK = "The Agent Client Protocol needs the Python package agent-client-protocol, which is not installed here."
+"""It has no version yet for some Pythons."""
+
+
+class AcpError(ExpectedError):
+    """A program that should speak the protocol did not do what was needed."""
+
+    def __init__(self, kind: AcpKind, message: str, *, hint: str = "") -> None:
+        super().__init__(message, hint)
+        self.kind: AcpKind = kind
+
 
 PROTOCOL = 1
 """The version of the protocol that we speak."""

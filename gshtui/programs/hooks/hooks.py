@@ -17,7 +17,7 @@ from gshtui.programs.report_hook import WAITS
 from gshtui.settings import paths
 from gshtui.system.caller_environment import caller_environ
 from gshtui.system.files import private_files
-from gshtui.system.files.open_descriptor import open_reader
+from gshtui.system.files.private_files import open_reader
 
 EXTENSION = "gsh-tui"
 """Name of Gemini's extension."""

@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 from gshtui.system.files import private_files
-from gshtui.system.files.open_descriptor import open_reader
+from gshtui.system.files.private_files import open_reader
 from gshtui.system.struct_types import learned
 
 _LIMIT = 1024 * 1024

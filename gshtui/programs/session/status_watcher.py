@@ -20,7 +20,6 @@ from gshtui.programs.screen.screen_reading import read_screen
 from gshtui.programs.session.program_facts import BY_ITSELF, ProgramFacts, ProgramLook
 from gshtui.programs.status.disagreements import Disagreements
 from gshtui.programs.status.evidence import WORKING, LiveSource, Rank
-from gshtui.programs.status.look_pace import Pacer, uneven
 from gshtui.programs.status.status import HookEvent, KnownStatus
 from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 from gshtui.system.processes.time_limit import time_limit
@@ -28,6 +27,42 @@ from gshtui.system.tasks import cancel_and_wait, keep_on
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.tmux.watcher import PaneChange
+
+_APART = 0.005
+"""Seconds. A look costs about a fifth of it, and fifty that are wanted at once are over in a quarter of a second."""
+
+
+class Pacer:
+    """Lets callers pass one at a time; the first passes at once.
+
+    Attributes:
+        close: the programs that are looked at all the time at this moment.
+        steady: those that go on as they did.
+    """
+
+    def __init__(self) -> None:
+        self.close = set[object]()
+        self.steady = set[object]()
+        self._next = 0.0
+
+    async def wait(self) -> None:
+        """Until it is this caller's turn."""
+        now = asyncio.get_running_loop().time()
+        at = max(now, self._next)
+        self._next = at + _APART
+        if at > now:
+            await asyncio.sleep(at - now)
+
+
+_SHIFT, _GOLDEN = 0.25, 0.618
+"""The greatest part of a wait that is added to it, and how that part goes from look to look: if all waits were equal, a
+spinner that turns once in each would seem to stand still."""
+
+
+def uneven(wait: float, number: int) -> float:
+    """The seconds before look `number`, where they are to be at least `wait`."""
+    return wait * (1 + _SHIFT * (number * _GOLDEN % 1))
+
 
 _LOOKS_APART = 0.4
 """Seconds between two looks at the screen of a program that keeps printing."""

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gshtui.commands.declaration import CommandError
-from gshtui.system.files.open_descriptor import open_reader
+from gshtui.system.files.private_files import open_reader
 from gshtui.system.processes.process_limits import make_ours
 
 _STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from gshtui.system.files import private_files
-from gshtui.system.files.open_descriptor import open_reader
+from gshtui.system.files.private_files import open_reader
 from gshtui.system.struct_types import learned
 from gshtui.text.sanitise import plain
 

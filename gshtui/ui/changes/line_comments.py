@@ -19,7 +19,7 @@ import msgspec
 from gshtui.settings.paths import state_dir
 from gshtui.system.files import private_files
 from gshtui.system.files.file_lock import blocking_lock
-from gshtui.system.files.open_descriptor import open_reader
+from gshtui.system.files.private_files import open_reader
 from gshtui.system.struct_types import learned
 from gshtui.text.diff_rows import DiffRow
 

@@ -17,7 +17,7 @@ from textual.timer import Timer
 
 from gshtui.system.files import private_files
 from gshtui.system.files.file_lock import try_lock
-from gshtui.system.files.open_descriptor import open_reader
+from gshtui.system.files.private_files import open_reader
 from gshtui.system.json_types import is_object
 from gshtui.system.tasks import start_job
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
