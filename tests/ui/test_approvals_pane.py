@@ -804,6 +804,23 @@ async def test_a_programs_change_is_in_sight_first_and_is_answered_once_all_was_
         assert app.given == [("0007", "Do you want to make this edit?", "1")]
 
 
+async def test_the_next_change_that_a_program_has_drawn_comes_by_key() -> None:
+    app = AskedByPrograms()
+    signs = [*"-+", *" " * 30, *"-+", *" " * 30]
+    lines = [f"{number} {sign} words of line {number}" for number, sign in enumerate(signs, 10)]
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.pane.consume([asking("Do you want to make this edit?", "Yes", "No", detail="\n".join(lines))])
+        await app.review(pilot)
+        await pilot.pause()
+        for key, row in (("n", 32), ("N", 0)):
+            assert "approval.next_hunk" in bound(app)
+            await app.press(pilot, key)
+            assert lines[row] in rows_in_sight(app)
+        app.pane.consume([asking("Do you want to proceed?", "Yes", "No")])
+        await pilot.pause()
+        assert "approval.next_hunk" not in bound(app)
+
+
 @pytest.mark.parametrize(
     ("detail", "whole"), [("touch made.txt", True), ("touch a\ntouch b", False), ("x " * 99, False)]
 )

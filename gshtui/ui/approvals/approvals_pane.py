@@ -213,7 +213,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         if action == "answer" and shown is not None:
             return any(offer.choice == parameters[0] for offer in self.state.offered) and not asked_fields(shown)
         if action == "hunk":
-            return bool(shown is not None and shown.diff)
+            return shown is not None and self.query_one(QuestionView).has_changes
         if action == "turn":
             return len(self.state.waiting) > 1
         return super().check_action(action, parameters)

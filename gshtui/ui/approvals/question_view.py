@@ -223,6 +223,11 @@ class QuestionView(ScrollView, can_focus=False):
             self.scroll_to(y=max(0, (found[0] if step > 0 else found[-1]) - 1), animate=False)
 
     @property
+    def has_changes(self) -> bool:
+        """Whether lines change in it, by a diff of ours or as a program has drawn them."""
+        return bool(self._parts.diff) or any(line.kind in ("add", "remove") for line in self._parts.above_change)
+
+    @property
     def _change_rows(self) -> list[int]:
         """The rows where changes begin."""
         drawn = self._change.changes if self._change is not None else []
