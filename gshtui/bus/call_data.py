@@ -93,7 +93,6 @@ class CallMessage(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
 
     @property
     def name(self) -> str:
-        """Its number as a file name gives it: `007`."""
         return f"{self.seq:03}"
 
 

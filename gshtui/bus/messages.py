@@ -205,5 +205,4 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def user_message(text: str, *, id: str, turn: str = "", extra: tuple[Block, ...] = ()) -> Message:
-    """A person's prompt, with attachments after the words."""
     return Message(id=id, role="user", blocks=(Text(text), *extra), at=time.time(), turn=turn)

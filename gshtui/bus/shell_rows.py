@@ -49,7 +49,6 @@ class Filter(msgspec.Struct, frozen=True):
 
 
 def failed(record: ShellRecord) -> bool:
-    """Whether a command ended with an error."""
     return record.exit is not None and record.exit != 0
 
 

@@ -165,7 +165,6 @@ class Subscription:
 
     @property
     def behind(self) -> int:
-        """Number of queued events."""
         return len(self._queue)
 
     def offer(self, event: Event) -> None:

@@ -53,7 +53,6 @@ class UsageSum(msgspec.Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """Input and output together."""
         return self.usage.context
 
     @property

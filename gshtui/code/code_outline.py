@@ -116,7 +116,6 @@ class SourcePart(msgspec.Struct, frozen=True):
 
 
 def can_outline(name: str) -> bool:
-    """Whether there is a grammar for files of this name."""
     return _suffix(name) in _GRAMMARS and _has_parser()
 
 

@@ -206,7 +206,6 @@ class LanguageSession:
             raise LanguageServerError(f"The language server {self._name} answered what it must not.") from None
 
     def is_open(self, path: Path) -> bool:
-        """Whether the server has this file open."""
         return path in self._open
 
     def lines_of(self, path: Path) -> Sequence[str]:

@@ -54,7 +54,6 @@ class LanguageServerEntry(msgspec.Struct, frozen=True):
     enabled: bool = True
 
     def language_of(self, name: str) -> str:
-        """The language of a file of this name; empty: it is not for such files."""
         return next((language for pattern, language in self.files.items() if fnmatchcase(name, pattern)), "")
 
     def root_of(self, file: Path, project: Path) -> Path:

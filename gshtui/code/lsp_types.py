@@ -175,7 +175,6 @@ _KINDS = (
 
 
 def kind_name(kind: int) -> str:
-    """A symbol's kind in a word."""
     return _KINDS[kind] if 0 < kind < len(_KINDS) else "symbol"
 
 
@@ -186,7 +185,6 @@ def marked_text(text: str | MarkedText | list[str | MarkedText]) -> str:
 
 
 def uri_of(path: Path) -> str:
-    """A file's address."""
     return path.as_uri()
 
 

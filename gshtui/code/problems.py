@@ -107,5 +107,4 @@ def listed(problems: Sequence[CodeProblem], shown: Callable[[Path], str], most: 
 
 
 def counted(count: int, what: str = "problem") -> str:
-    """`1 problem`, `2 problems`."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -346,7 +346,6 @@ class ContextEngine:
 
     @property
     def wished(self) -> bool:
-        """Whether cuts wait."""
         return bool(self._cut_requests)
 
     def forget(self, why: str, hint: str = "") -> None:

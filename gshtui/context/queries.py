@@ -45,7 +45,6 @@ class UnavailableProvider:
         self._capabilities = capabilities
 
     def capabilities(self, model: str) -> Capabilities:
-        """The known facts about its models."""
         return self._capabilities
 
     def body(self, request: Request) -> dict[str, Any]:

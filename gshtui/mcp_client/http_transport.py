@@ -79,7 +79,6 @@ class TokenKeeper:
         return None
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Keep what the server knows of this client."""
         await self._keep("client", client_info.model_dump(mode="json", exclude_none=True))
 
     def forget_client(self) -> None:

@@ -288,7 +288,6 @@ class FilteredStream:
         return SessionMessage(JSONRPCError(jsonrpc="2.0", id=self._greeting, error=error))
 
     async def aclose(self) -> None:
-        """Close the transport's stream."""
         await self._inner.aclose()
 
     def __aiter__(self) -> Self:
@@ -322,7 +321,6 @@ class _NotingStream:
         await self._inner.send(item)
 
     async def aclose(self) -> None:
-        """Close the transport's stream."""
         await self._inner.aclose()
 
     async def __aenter__(self) -> Self:

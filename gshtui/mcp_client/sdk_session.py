@@ -97,7 +97,6 @@ class SdkSession:
 
     @property
     def name(self) -> str:
-        """The server's name in the configuration."""
         return self._definition.name
 
     @property

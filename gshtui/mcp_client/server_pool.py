@@ -139,7 +139,6 @@ class ServerPool:
         return self._entries[name].connection
 
     def pins(self, name: str) -> ServerPins:
-        """What is known of a server's tools."""
         return self._entries[name].pins if name in self._entries else ServerPins()
 
     async def load(self) -> None:

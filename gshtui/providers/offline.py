@@ -148,7 +148,6 @@ class OfflineProvider:
     name = "offline"
 
     def capabilities(self, model: str) -> Capabilities:
-        """A window of 100,000 tokens, tools, and no price."""
         return Capabilities(price_input=0.0, price_output=0.0, known=True)
 
     def body(self, request: Request) -> dict[str, Any]:

@@ -179,7 +179,6 @@ class Interpreter:
 
     @property
     def alive(self) -> bool:
-        """Whether it can take a block."""
         return not self._ended and self._process.returncode is None and not self._reading.done()
 
     @property

@@ -7,7 +7,6 @@ from typing import Any, TypeGuard, cast
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
-    """Its keys are text, as in JSON."""
     return isinstance(value, dict)
 
 

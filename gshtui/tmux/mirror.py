@@ -82,7 +82,6 @@ class Watch(msgspec.Struct):
         return frames.rows(await self._mirror.server.capture(self._picture.pane, start=start, end=end))
 
     def close(self) -> None:
-        """Close the tab's view."""
         self._mirror.remove_view(self._picture, self._view)
 
 

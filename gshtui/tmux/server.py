@@ -185,7 +185,6 @@ class TmuxServer:
         return self.link.person_command(words_there, terminal=True)
 
     def attach_line(self, session: str) -> str:
-        """`attach_command`, as text to copy."""
         return shlex.join(self.attach_command(session))
 
     # -- panes -----------------------------------------------------------------------------------------------------

@@ -333,7 +333,6 @@ def orphaned_clients(listed: Iterable[str]) -> list[psutil.Process]:
 
 
 def _unattended(listed: Iterable[str]) -> list[str]:
-    """The names of the hidden sessions that nobody sits in."""
     return [line[2:] for line in listed if line.startswith(f"0 {HIDDEN}")]
 
 

@@ -137,7 +137,6 @@ class Watcher:
             callback(entered)
 
     def info(self, pane: str) -> PaneInfo | None:
-        """How a watched pane was when last looked at."""
         return self._infos.get(pane)
 
     def check_now(self) -> None:

@@ -70,7 +70,6 @@ class ReadFile(msgspec.Struct, frozen=True):
 
     @property
     def cut(self) -> bool:
-        """Whether something is left out."""
         return not self.problem and self.used < self.size
 
 
@@ -227,7 +226,6 @@ def _head(real: str, limit: int) -> tuple[bytes, int]:
 
 
 def shown(file: InstructionFile) -> str:
-    """The file's name on one line."""
     return one_line(file.name, 200)
 
 

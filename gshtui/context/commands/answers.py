@@ -117,12 +117,10 @@ def cache(of: CacheEntry) -> dict[str, Any]:
 
 
 def iteration(of: Iteration, number: int) -> dict[str, Any]:
-    """A mark of the timeline."""
     return {"number": number} | _all_fields(of) | {"sections": dict(of.sections)}
 
 
 def receipt(of: Receipt) -> dict[str, Any]:
-    """A receipt, item by item; a preview's `id` is empty."""
     return _all_fields(of)
 
 
@@ -152,17 +150,14 @@ def difference(of: Sequence[Difference], texts: Mapping[str, str] | None = None)
 
 
 def forecast(of: Forecast) -> dict[str, Any]:
-    """When the next compaction is due."""
     return _all_fields(of)
 
 
 def what_if(of: WhatIf) -> dict[str, Any]:
-    """Show the next request under other circumstances."""
     return _all_fields(of)
 
 
 def carry(of: Carry) -> dict[str, Any]:
-    """The cost of sending one thing again and again."""
     return _all_fields(of)
 
 

@@ -51,7 +51,6 @@ def compared_requests(words: str) -> tuple[RequestName, RequestName]:
 
 
 def is_past(request: str) -> bool:
-    """Whether a request's name is that of a past one."""
     return request not in ("", "next")
 
 

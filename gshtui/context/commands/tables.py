@@ -98,7 +98,6 @@ def overview(view: ContextView, forecast: Forecast | None = None, number: int = 
 
 
 def bar(share: float) -> str:
-    """A share (0 to 1) as a bar."""
     return units.bar(share, BAR)
 
 

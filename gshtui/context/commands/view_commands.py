@@ -75,12 +75,10 @@ def difference_outcome(_invocation: Invocation, found: calls.ContextDifference) 
 
 
 def view_outcome(_invocation: Invocation, view: ContextView) -> Outcome:
-    """One request for code; its overview for people."""
     return Outcome(answers.view(view), tables.overview(view))
 
 
 def request_outcome(_invocation: Invocation, request: RequestText) -> Outcome:
-    """A request in its provider's form."""
     return Outcome(answers.parsed(request.text), tables.fenced(request.text, "json"))
 
 
@@ -113,17 +111,14 @@ def receipt_outcome(invocation: Invocation, receipt: Receipt) -> Outcome:
 
 
 def iterations_outcome(_invocation: Invocation, found: calls.IterationList) -> Outcome:
-    """The requests, for code; people have no list of them."""
     return Outcome([answers.iteration(one, number) for number, one in enumerate(found.iterations, 1)])
 
 
 def receipts_outcome(_invocation: Invocation, found: calls.ReceiptList) -> Outcome:
-    """The cuts, as a table for people."""
     return Outcome([answers.receipt(one) for one in found.receipts], tables.cuts_table(found.receipts))
 
 
 def forecast_outcome(_invocation: Invocation, found: Forecast) -> Outcome:
-    """When the next compaction comes."""
     return Outcome(answers.forecast(found), f"{tables.due(found, found.trigger)}.")
 
 

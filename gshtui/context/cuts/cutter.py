@@ -54,7 +54,6 @@ class Cutter:
 
     @property
     def plan(self) -> ContextPlan:
-        """What counts now."""
         return self.decisions.plan
 
     def assemble(self, terms: RequestInputs) -> Assembly:

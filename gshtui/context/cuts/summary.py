@@ -67,7 +67,6 @@ def instruction(limit: int, focus: str = "", by: str = "the person") -> str:
 
 
 def reminder(why: str) -> str:
-    """Ask once more."""
     return _REMIND.format(why=why)
 
 

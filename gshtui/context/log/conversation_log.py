@@ -72,7 +72,6 @@ class ConversationLog:
         return first
 
     def place(self, message: str) -> int | None:
-        """The place of this message among the entries."""
         return self._place.get(message)
 
     @property

@@ -97,7 +97,6 @@ class MemoryContextStore:
         return [(seq, data) for seq, data in self._of(session).overlays if seq > after]
 
     async def home(self, id: str) -> str:
-        """The conversation of an overlay."""
         return self._homes.get(id, "")
 
     async def text(self, hash: str) -> str:
@@ -110,7 +109,6 @@ class MemoryContextStore:
         raise StoreError("unknown", "Whole outputs are not saved without a record.")
 
     async def texts_of(self, session: str) -> list[str]:
-        """Hashes of the kept texts: one text serves every conversation here."""
         return list(self._texts)
 
     async def keep_texts(self, session: str, texts: Mapping[str, str]) -> None:

@@ -48,7 +48,6 @@ class TaskError(Exception):
 
 
 def added(tasks: Sequence[Task], text: str) -> tuple[Task, ...]:
-    """The list with one more at its end."""
     return _bounded((*tasks, Task(_next(tasks), _words(text))))
 
 

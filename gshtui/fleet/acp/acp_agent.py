@@ -153,12 +153,10 @@ class AcpAgent:
 
     @property
     def session(self) -> str:
-        """Id of its conversation in our record."""
         return self._conversation.session
 
     @property
     def working(self) -> bool:
-        """Whether a turn is in progress."""
         return self._inbox.turn is not None
 
     @property
@@ -218,7 +216,6 @@ class AcpAgent:
         await self._room.wait()
 
     def note(self, text: str) -> None:
-        """Tell a person of an oddity."""
         self._bus.publish(Noticed(level="warning", text=one_line(text, 500), about=self.name))
 
     async def answer_request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -219,7 +219,6 @@ class AcpTerminals:
             self._printed.pop(next(iter(self._printed)))
 
     def text_of(self, id: str) -> str:
-        """What a terminal has printed so far; empty if there is no such terminal."""
         return self._terminals[id].output if id in self._terminals else self._printed.get(id, "")
 
     async def close(self) -> None:

@@ -82,7 +82,6 @@ class AgentList(msgspec.Struct, frozen=True):
 
     @property
     def rows(self) -> list[AgentRow]:
-        """The agents in terminals."""
         return [agent.row for agent in self.agents if not agent.is_local]
 
 

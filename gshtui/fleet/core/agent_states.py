@@ -93,7 +93,6 @@ class AgentStates:
         return [state for state in self._states.values() if state.is_local]
 
     def get(self, agent: str) -> AgentState | None:
-        """One agent's state."""
         return self._states.get(agent)
 
     def in_use(self, agent: str) -> ModelInUse | None:
@@ -113,7 +112,6 @@ class AgentStates:
         return [(state.row.name, state.servers[server]) for state in living]
 
     async def close(self) -> None:
-        """Stop listening."""
         self._subscription.unsubscribe()
 
     def _apply(self, batch: Sequence[Event]) -> None:

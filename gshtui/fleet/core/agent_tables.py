@@ -79,7 +79,6 @@ def state_json(state: AgentState, attach: Sequence[str] = ()) -> dict[str, objec
 
 
 def question_json(question: OpenQuestion) -> dict[str, object]:
-    """A program's question as the scripting interface prints it."""
     return msgspec.to_builtins(question) | {"choices": [msgspec.to_builtins(one) for one in question.choices]}
 
 
@@ -122,7 +121,6 @@ def program_words(row: AgentRow) -> str:
 
 
 def cost_words(row: AgentRow) -> str:
-    """Its cost so far."""
     return units.money(row.cost if row.tokens or row.cost else 0.0)
 
 

@@ -59,7 +59,6 @@ class AgentRows:
         return sorted(self._rows.values(), key=lambda row: (len(row.id), row.id))
 
     def get(self, id: str) -> AgentRow | None:
-        """The row with exactly this id."""
         return self._rows.get(id)
 
     async def load(self, *, force: bool = False) -> None:
@@ -301,5 +300,4 @@ def out_of_reach(row: AgentRow, hint: str = "") -> FleetError:
 
 
 def from_store_error(error: StoreError) -> FleetError:
-    """The fleet's error for an error of the record."""
     return FleetError("unknown" if error.kind == "unknown" else "store", error.message, hint=error.hint)

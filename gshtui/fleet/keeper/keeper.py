@@ -330,7 +330,6 @@ async def ends(process: Process, within: float, *signals: signal.Signals) -> boo
 
 
 def keeper_command() -> list[str]:
-    """The program and arguments of the keeper's process."""
     return [sys.executable, "-m", "gshtui", "hub", "run"]
 
 

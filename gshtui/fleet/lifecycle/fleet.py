@@ -263,7 +263,6 @@ class Fleet:
         return [row for row in rows if (everywhere or row.home == folder) and bool(row.archived) is archived]
 
     def get(self, id: str) -> AgentRow | None:
-        """The agent with exactly this id, from memory; `None` if unknown."""
         return self._context.rows.get(id)
 
     async def find(self, wanted: str) -> AgentRow:
@@ -552,7 +551,6 @@ class Fleet:
         return await self._change(row, held_to=wanted, held_by=PERSON, program_mode=shown)
 
     async def interrupt(self, id: str) -> None:
-        """Stop what the agent is doing, but keep the agent."""
         await self._context.transport.interrupt(await self._alive(id))
 
     async def rename(self, id: str, name: str) -> AgentRow:

@@ -43,7 +43,6 @@ class Reports:
         """(agent, process) of every end already reported."""
 
     async def stop(self) -> None:
-        """Cancel all pending reports."""
         await cancel_and_wait(*self._tellings)
 
     async def report_of(self, row: AgentRow) -> str:
@@ -166,7 +165,6 @@ class FleetHandlers:
         self._subscription = context.bus.subscribe(self._handle_events, AgentSpawnRequested, *ROW_EVENTS, name="fleet")
 
     async def stop(self) -> None:
-        """Stop listening, and cancel agents that are still starting."""
         self._subscription.unsubscribe()
         await cancel_and_wait(*self._starts)
 

@@ -69,7 +69,6 @@ class ProgramUsage:
             return await self._figures(row, fresh)
 
     def forget(self, agent: str) -> None:
-        """It is followed no longer."""
         self._counted.pop(agent, None)
 
     async def _of(self, row: AgentRow) -> _Counted | None:

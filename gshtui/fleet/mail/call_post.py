@@ -59,7 +59,6 @@ class CallMail:
         return await self._outbox.depth(sender)
 
     def mode_of(self, agent: str) -> GuardMode:
-        """The mode of an agent that speaks from here."""
         return self._outbox.mode_of(agent)
 
     async def post(self, ask: CallAsk, message: CallMessage, recipient: Recipient, text: str) -> None:

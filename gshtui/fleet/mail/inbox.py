@@ -79,7 +79,6 @@ class MailInbox:
         )
 
     def start(self) -> None:
-        """Start looking for messages."""
         self._life = keep_on(self._poll, "the letterbox")
 
     async def stop(self) -> None:

@@ -240,7 +240,6 @@ class MailTransport:
         self._typing = typing
 
     async def send(self, row: AgentRow, text: str, *, sender: str, defer_if_busy: bool) -> str:
-        """See `MailService.send`."""
         return await self._room.send(row, text, sender=sender, defer_if_busy=defer_if_busy)
 
     async def interrupt(self, row: AgentRow) -> None:

@@ -78,7 +78,6 @@ class PromptChains:
         self._subscription = bus.subscribe(self._listen, TurnStarted, TurnFinished, name="mail chains")
 
     def close(self) -> None:
-        """Follow no longer."""
         self._subscription.unsubscribe()
 
     async def depth(self, sender: str) -> int:
@@ -229,7 +228,6 @@ class MailOutbox:
         self._chains = PromptChains(bus, store)
 
     def close(self) -> None:
-        """Take nothing more."""
         self._chains.close()
 
     async def post(
@@ -306,7 +304,6 @@ class MailOutbox:
             raise command_error(error) from error
 
     def mode_of(self, agent: str) -> GuardMode:
-        """The mode of an agent that sends from here."""
         return self._mode_of(agent)
 
     def _publish(self, letter: Letter) -> Letter:

@@ -59,7 +59,6 @@ class UnsentPrompts:
 
     @property
     def open(self) -> bool:
-        """Whether there is one."""
         return bool(self._open)
 
     async def load(self) -> None:

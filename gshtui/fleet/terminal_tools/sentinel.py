@@ -22,7 +22,6 @@ class SentinelMatch(msgspec.Struct, frozen=True):
 
 
 def token() -> str:
-    """A word that marks one run."""
     return secrets.token_hex(3)
 
 
@@ -35,7 +34,6 @@ def line(command: str, token: str, shell: str) -> str:
 
 
 def pattern(token: str) -> str:
-    """The pattern of the printed sentinel."""
     return rf"^\[gsh {token} exit (\d+)\]\s*$"
 
 

@@ -138,7 +138,6 @@ class SharedShell:
         self._shells = shells
 
     async def program(self) -> str:
-        """The shell that is started."""
         return (await asyncio.to_thread(self._shells.choose)).name
 
     async def find(self) -> PaneInfo | None:

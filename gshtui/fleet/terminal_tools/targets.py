@@ -145,7 +145,6 @@ class TerminalTargets:
         raise CommandError(f"There is no pane {name[:40]!r} that you may use.", hint="`tmux action=panes` lists them.")
 
     def is_shared(self, wanted: str) -> bool:
-        """Whether this names the shared shell."""
         return wanted.strip() in ("", "main", "shell", self.shared.session)
 
     async def _shell(self, invocation: Invocation, start: bool) -> PaneInfo:

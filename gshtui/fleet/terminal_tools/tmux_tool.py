@@ -298,7 +298,6 @@ def _check_seen(
 
 
 def _asks(seen: Seen) -> str:
-    """A question in a few words."""
     return one_line(seen.reading.doing or seen.question.rpartition("\n")[2], 160)
 
 
@@ -487,7 +486,6 @@ def _keys(parameters: TmuxParameters) -> list[str]:
 
 
 def _key(invocation: Invocation, target: TerminalTarget) -> tuple[object, ...]:
-    """The doer and the place, for notices."""
     return (invocation.session, invocation.caller.name, *target.key)
 
 

@@ -196,7 +196,6 @@ class KeyChosen(msgspec.Struct, frozen=True):
 
     @property
     def decision(self) -> Decision:
-        """The answer to a question of our own."""
         return cast("Decision", self.choice)
 
 

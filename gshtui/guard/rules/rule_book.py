@@ -91,7 +91,6 @@ class GuardRule(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Where it stands, for people."""
         return f"{self.file.name}:{self.line}"
 
     @property

@@ -28,7 +28,6 @@ class RuleFileError(Exception):
 
 
 def own_file() -> Path:
-    """The person's file of rules."""
     return paths.config_file().with_name("rules.toml")
 
 

@@ -111,7 +111,6 @@ class AcpConnection:
 
     @property
     def alive(self) -> bool:
-        """Whether its process runs."""
         return self._process is not None and self._process.returncode is None
 
     async def start(self, within: float = STARTS_WITHIN) -> None:

@@ -96,5 +96,4 @@ class AnthropicWire(PlainWire):
 
 
 def event(data: dict[str, Any], *, delta: bool = False) -> WireFrame:
-    """A server-sent event."""
     return WireFrame(sse(data, data["type"]), delta)

@@ -58,7 +58,6 @@ class ChatWire(PlainWire):
 
 
 def listed(names: list[str]) -> dict[str, Any]:
-    """OpenAI's list of models."""
     return {"object": "list", "data": [{"id": n, "object": "model", "created": 1, "owned_by": "me"} for n in names]}
 
 

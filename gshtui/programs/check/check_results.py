@@ -57,7 +57,6 @@ _Kept = dict[str, dict[str, CheckResult]]
 
 
 def results_file() -> Path:
-    """Where they are kept."""
     return paths.data_dir(create=False) / "program-checks.json"
 
 

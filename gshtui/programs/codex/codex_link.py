@@ -73,12 +73,10 @@ class CodexLink(ProgramLink):
 
     @property
     def is_connected(self) -> bool:
-        """See `ProgramLink`."""
         return self._connection is not None
 
     @property
     def asked(self) -> CodexRequest | None:
-        """See `ProgramLink`."""
         return self._threads.asked
 
     @property
@@ -89,17 +87,14 @@ class CodexLink(ProgramLink):
 
     @property
     def conversation(self) -> str:
-        """The id of the conversation that its screen is in."""
         return self._threads.main
 
     @property
     def file(self) -> Path | None:
-        """The server's socket."""
         return self._socket if self.is_connected else None
 
     @property
     def version(self) -> str:
-        """The server's version."""
         return self._version
 
     @property
@@ -163,7 +158,6 @@ class CodexLink(ProgramLink):
         return await super().question()
 
     def asks(self, question: str) -> bool:
-        """See `ProgramLink`."""
         return is_codex_question(question)
 
     async def answer(self, question: str, choice: str, reason: str = "") -> OpenQuestion | None:

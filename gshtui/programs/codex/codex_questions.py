@@ -45,7 +45,6 @@ class CodexRequest(msgspec.Struct, frozen=True):
 
 
 def is_codex_question(id: str) -> bool:
-    """Whether a question's id is one that was made here."""
     return id.startswith(_PREFIX)
 
 

@@ -293,7 +293,6 @@ class CodexThreads:
         return main is not None and main.waits
 
     def find(self, question: str) -> CodexRequest | None:
-        """The open request with this question."""
         return next((request for _, request in self.requests.values() if request.question.id == question), None)
 
     @property

@@ -28,7 +28,6 @@ OnEvent = Callable[[HookEvent], None]
 
 
 def spool_path(data: Path, agent: str) -> Path:
-    """The file of an agent, in this data folder."""
     return data / "hooks" / f"{agent}.jsonl"
 
 

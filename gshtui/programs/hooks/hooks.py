@@ -211,12 +211,10 @@ class HookPlan(msgspec.Struct, frozen=True):
 
     @property
     def file(self) -> Path:
-        """The recipe."""
         return self.changes[0].file
 
     @property
     def diff(self) -> str:
-        """Exactly what changes."""
         return "".join(change.diff for change in self.changes)
 
 
@@ -229,7 +227,6 @@ def folder_of(profile: Profile) -> Path:
 
 
 def file_of(profile: Profile, folder: Path | None = None) -> Path:
-    """A profile's recipe."""
     return (folder or folder_of(profile)) / next(iter(hook_files(profile)), "none")
 
 

@@ -109,12 +109,10 @@ class OpenCodeLink(ProgramLink):
 
     @property
     def is_connected(self) -> bool:
-        """See `ProgramLink`."""
         return self._client is not None
 
     @property
     def asked(self) -> ServerRequest | None:
-        """See `ProgramLink`."""
         return self._state.asked
 
     @property
@@ -124,7 +122,6 @@ class OpenCodeLink(ProgramLink):
 
     @property
     def version(self) -> str:
-        """The server's version."""
         return self._version
 
     def _begin(self) -> None:
@@ -207,7 +204,6 @@ class OpenCodeLink(ProgramLink):
         return done
 
     def asks(self, question: str) -> bool:
-        """See `ProgramLink`."""
         return is_server_question(question)
 
     async def answer(self, question: str, choice: str, reason: str = "") -> OpenQuestion | None:

@@ -179,7 +179,6 @@ class ServerState(msgspec.Struct):
         return next(iter(self.requests.values()), None)
 
     def find(self, question: str) -> ServerRequest | None:
-        """The open request with the question of this id."""
         return next((each for each in self.requests.values() if each.question.id == question), None)
 
     def working(self) -> Sequence[str]:

@@ -55,7 +55,6 @@ class ServerRequest(msgspec.Struct, frozen=True):
 
 
 def is_server_question(id: str) -> bool:
-    """Whether a question's id is one that was made here."""
     return id.startswith(_PREFIX)
 
 

@@ -93,12 +93,10 @@ class Seen(msgspec.Struct, frozen=True):
 
     @property
     def dead(self) -> bool:
-        """The program has ended."""
         return self.info.dead
 
     @property
     def draft(self) -> str:
-        """The text typed in its input line but not submitted."""
         return self.reading.draft
 
     @property

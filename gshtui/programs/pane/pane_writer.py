@@ -63,7 +63,6 @@ def is_taken(entered: Seen, now: Seen, words: str) -> bool:
 
 
 def _row_of(seen: Seen) -> int:
-    """The cursor's row, counted from the first line of the history."""
     return seen.info.history + seen.info.cursor_y
 
 
@@ -648,7 +647,6 @@ class PaneWriter:
 
 
 def _is_gone(error: SessionError) -> bool:
-    """Whether the terminal is no longer there."""
     return isinstance(error.__cause__, TmuxError) and error.__cause__.kind in ("no_such_pane", "gone")
 
 
@@ -658,5 +656,4 @@ def _other_mode(seen: Seen, was: ProgramMode) -> bool:
 
 
 def _another(seen: Seen, question: str) -> bool:
-    """Whether a question is open, and it is not this one."""
     return bool(seen.question) and not same_question(seen.question, question)

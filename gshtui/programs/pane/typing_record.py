@@ -65,7 +65,6 @@ class TypingRecord:
         self._write(TypedText(text_key(text), "typing", words))
 
     def seen(self, draft: str) -> None:
-        """Note the draft that it became."""
         self._advance(shown=draft)
 
     def entering(self) -> None:
@@ -108,7 +107,6 @@ class TypingRecord:
 
 
 def text_key(text: str) -> str:
-    """What tells a text from others."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

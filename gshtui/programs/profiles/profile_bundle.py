@@ -58,7 +58,6 @@ class Bundle(msgspec.Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """Of all its bytes."""
         return hashlib.sha256(self.data).hexdigest()
 
 
@@ -154,7 +153,6 @@ def used(folder: Path) -> list[str]:
 
 
 def bundle_file(folder: Path, version: str) -> Path:
-    """Where a version is kept."""
     return folder / _FOLDER / f"{version}.toml"
 
 

@@ -122,7 +122,6 @@ def load(folder: Path | None = None, before: LoadedProfiles | None = None) -> Lo
 
 
 def own_folder() -> Path:
-    """Where the user's profiles are."""
     return paths.config_dir() / "profiles"
 
 

@@ -40,7 +40,6 @@ class ProfileFolder:
 
     @property
     def loaded(self) -> LoadedProfiles | None:
-        """What was read last."""
         return self._loaded
 
     async def current(self) -> LoadedProfiles:

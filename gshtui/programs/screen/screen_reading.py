@@ -22,7 +22,6 @@ _SEQUENCE = re.compile(r"\x1b(?:\[([0-9;:]*)([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\
 
 
 def without_styles(line: str) -> str:
-    """The line without its escape sequences."""
     return _SEQUENCE.sub("", line).rstrip() if "\x1b" in line else line.rstrip()
 
 
@@ -373,7 +372,6 @@ def essence(question: str) -> str:
 
 
 def same_question(one: str, other: str) -> bool:
-    """Whether two looks saw the same question."""
     return essence(one) == essence(other)
 
 

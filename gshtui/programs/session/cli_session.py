@@ -230,7 +230,6 @@ class CliSession:
 
     @property
     def takes_code(self) -> bool:
-        """Whether it is a shell or an interpreter, which runs what is typed."""
         return takes_code(self._profile)
 
     async def obstacle(self, *, even_busy: bool = False) -> SessionError | None:

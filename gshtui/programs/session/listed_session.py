@@ -69,11 +69,9 @@ class ListedSession(LiveSource):
 
     @property
     def conversation(self) -> str:
-        """The id of the conversation that it is in."""
         return self._conversation if self._record.evidence is None else ""
 
     async def start(self, changed: Callable[[], None]) -> None:
-        """Begin."""
         self._changed = changed
 
     async def refresh(self, *, quiet: bool) -> None:

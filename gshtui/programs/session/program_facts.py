@@ -167,22 +167,18 @@ class ProgramFacts:
 
     @property
     def version(self) -> str:
-        """The program's version as it tells it itself; empty where it does not."""
         return next((source.version for source in self._sources if source.version), "")
 
     @property
     def files(self) -> list[Path]:
-        """What its sources read now."""
         return [source.file for source in self._sources if source.file is not None]
 
     @property
     def takes_code(self) -> bool:
-        """It is a shell or an interpreter."""
         return takes_code(self._profile)
 
     @property
     def profile(self) -> Profile:
-        """The profile that it is read by."""
         return self._profile
 
     def evidences(self) -> tuple[Evidence, ...]:

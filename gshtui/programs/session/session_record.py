@@ -91,17 +91,14 @@ class SessionRecord(LiveSource):
 
     @property
     def conversation(self) -> str:
-        """The id of the conversation that it is in."""
         return self._found.conversation
 
     @property
     def file(self) -> Path | None:
-        """The record."""
         return self._path
 
     @property
     def version(self) -> str:
-        """The program's version."""
         return self._found.version
 
     async def start(self, changed: Callable[[], None]) -> None:

@@ -44,7 +44,6 @@ def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> Pat
 
 
 def root(environ: Mapping[str, str], home: Path) -> Path:
-    """The folder of the program's own files."""
     return Path(environ.get("CLAUDE_CONFIG_DIR", "").strip() or home / ".claude").expanduser()
 
 

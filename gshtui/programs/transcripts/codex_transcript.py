@@ -43,7 +43,6 @@ _TURN_MARKS = {"task_started": False, "task_complete": True, "turn_aborted": Tru
 
 
 def root(environ: Mapping[str, str], home: Path) -> Path:
-    """The folder of the program's own files."""
     return Path(environ.get("CODEX_HOME", "").strip() or home / ".codex").expanduser()
 
 

@@ -262,7 +262,6 @@ def _open_files(processes: list[psutil.Process]) -> Iterator[str]:
 
 
 def _named(files: list[str], pattern: re.Pattern[str]) -> list[str]:
-    """The ids that the names of these files contain, each once."""
     return list(dict.fromkeys(found.group(1) for path in files if (found := pattern.search(path))))
 
 

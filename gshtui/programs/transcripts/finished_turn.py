@@ -42,7 +42,6 @@ class FinishedTurn(LiveSource):
         return Evidence(Rank.TRANSCRIPT, "transcript", "idle", turn.written, self._confirmed, why=why, final=final)
 
     async def start(self, changed: Callable[[], None]) -> None:
-        """Begin."""
         self._changed = changed
 
     async def refresh(self, *, quiet: bool) -> None:

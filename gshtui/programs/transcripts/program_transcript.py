@@ -298,5 +298,4 @@ def seconds(value: object) -> float:
 
 
 def plain_json(value: object) -> str:
-    """Plain data as text, as models are shown it."""
     return json.dumps(value, ensure_ascii=False, default=str)

@@ -49,7 +49,6 @@ ConversationState = Literal["absent", "empty", "said", "unknown"]
 
 
 def home_of(environ: Mapping[str, str]) -> Path:
-    """The home folder of a program with this environment."""
     return Path(environ.get("HOME", "") or "~").expanduser()
 
 

@@ -199,7 +199,6 @@ class AnswerBuilder:
 
     @property
     def empty(self) -> bool:
-        """Nothing has come."""
         return not self._pieces
 
     def _piece(self, key: Hashable, kind: Literal["text", "thinking", "call"]) -> _Piece:

@@ -55,5 +55,4 @@ def was_sent(body: dict[str, Any], sent: str) -> bool:
 
 
 def text_of(body: dict[str, Any]) -> str:
-    """The body as indented JSON, for people."""
     return json.dumps(body, ensure_ascii=False, indent=2)

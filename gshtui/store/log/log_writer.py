@@ -62,7 +62,6 @@ class LogFile:
 
     @property
     def waiting(self) -> int:
-        """Number of unwritten records."""
         return len(self._waiting)
 
     def write(self) -> bool:
@@ -158,7 +157,6 @@ def tidy(folder: Path, now: float | None = None) -> None:
 
 
 def day_of(at: float) -> str:
-    """The local date of a time."""
     return stamp(at)[:10]
 
 

@@ -75,7 +75,6 @@ def hits_text(hits: Sequence[SearchHit]) -> str:
 
 
 def age(at: float) -> str:
-    """How long ago a moment was; a dash where it is not known."""
     return units.age(time.time() - at) if at > 0 else "-"
 
 

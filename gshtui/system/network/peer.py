@@ -24,7 +24,6 @@ class Peer(NamedTuple):
 
     @property
     def is_us(self) -> bool:
-        """Whether it runs as this user."""
         return self.uid == os.getuid()
 
 

@@ -40,14 +40,12 @@ class KernelChildWatcher(asyncio.AbstractChildWatcher):
         loop.add_reader(ended, reap)
 
     def remove_child_handler(self, pid: int) -> bool:
-        """Asyncio removes none."""
         return False
 
     def attach_loop(self, loop: asyncio.AbstractEventLoop | None) -> None:
         """Each child belongs to the loop that started it."""
 
     def is_active(self) -> bool:
-        """Always."""
         return True
 
     def close(self) -> None:

@@ -28,7 +28,6 @@ def this_process() -> Process:
 
 
 def process_of(pid: int) -> Process:
-    """The process that has this id now."""
     return Process(_machine(), pid, start_of(pid) or "")
 
 

@@ -166,7 +166,6 @@ class FilePaths:
         return path_location.locate(found.invocation, found.asked).real
 
     def folder(self, invocation: Invocation) -> VirtualPath:
-        """The folder that this caller works in."""
         return self._folders.get(_whose(invocation)) or self._shown(invocation, invocation.cwd) or _PROJECT
 
     def enter(self, invocation: Invocation, folder: VirtualPath) -> None:

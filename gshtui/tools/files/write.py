@@ -49,7 +49,6 @@ class WriteParameters(ToolParameters):
 
 
 async def assess(workspace: Workspace, invocation: Invocation, parameters: WriteParameters) -> Assessment:
-    """Judge a write and show its diff against the current content."""
     return await asyncio.to_thread(_assess, workspace, invocation, parameters)
 
 

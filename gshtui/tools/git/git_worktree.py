@@ -321,7 +321,6 @@ class WorktreeCommand:
         }
 
     async def run(self, invocation: Invocation, parameters: WorktreeParameters) -> Outcome:
-        """Do it."""
         return await self.actions[parameters.action].handle(invocation, self.bind(parameters))
 
     def bind(self, given: WorktreeParameters) -> Parameters:

@@ -222,5 +222,4 @@ def path_in(answer: GitAnswer, what: str) -> Path:
 
 
 def count(number: int, one: str, many: str = "") -> str:
-    """`1 commit`, `2 commits`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

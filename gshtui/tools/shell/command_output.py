@@ -78,7 +78,6 @@ class Spool:
             start += len(piece)
 
     def close(self) -> None:
-        """Free the disk space."""
         self._file.close()
 
 
