@@ -36,9 +36,9 @@ from gshtui.context.log.tokens import Correction
 from gshtui.context.log.tool_budget import ToolOffer, worded
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Provider, ProviderError, Request, ToolSpec
-from gshtui.providers.wire.learnt_windows import LearntWindows
 from gshtui.providers.wire.media_notes import media_rule
 from gshtui.providers.wire.provider_errors import may_be_too_long
+from gshtui.providers.wire.refusals import LearntWindows
 from gshtui.store.engine.store_errors import PASSING, StoreError
 from gshtui.system.tasks import start_job
 from gshtui.text.truncation import shorten

@@ -111,7 +111,7 @@ async def test_a_refused_field_is_known_at_the_next_start_for_some_days(
         await receive_stream(provider, make_request(api, temperature=0.5))
         if passed:
             later = time.time() + 8 * 86_400
-            monkeypatch.setattr("gshtui.providers.wire.learnt_windows.time.time", lambda: later)
+            monkeypatch.setattr("gshtui.providers.wire.refusals.time.time", lambda: later)
         before = len(server.chats)
         again = make_provider(api, server.url)
         assert (await receive_stream(again, make_request(api, temperature=0.5))).text == "fine"

@@ -18,9 +18,16 @@ from hypothesis import strategies as st
 from gshtui.fleet.core.agent_programs import Programs
 from gshtui.programs.opencode import opencode_link, server_client
 from gshtui.programs.opencode.opencode_link import OpenCodeLink, chosen_on_screen, new_message_id
-from gshtui.programs.opencode.server_address import ServerAddress, find_server, port_of
 from gshtui.programs.opencode.server_client import ServerEventReader, ServerState
-from gshtui.programs.opencode.server_launch import CONFIGURATION, PASSWORD, has_safe_server, with_server
+from gshtui.programs.opencode.server_launch import (
+    CONFIGURATION,
+    PASSWORD,
+    ServerAddress,
+    find_server,
+    has_safe_server,
+    port_of,
+    with_server,
+)
 from gshtui.programs.opencode.server_questions import permission_request, question_request
 from gshtui.programs.pane.pane_view import SessionError
 from gshtui.programs.profiles.profile_files import load

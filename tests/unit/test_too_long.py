@@ -2,8 +2,8 @@
 
 import pytest
 
-from gshtui.providers.wire.learnt_windows import LearntWindows
 from gshtui.providers.wire.provider_errors import ErrorOrigin, from_status, may_be_too_long
+from gshtui.providers.wire.refusals import LearntWindows
 
 WORDINGS = {
     "Ollama": (400, "prompt too long; exceeded max context length by 4 tokens"),

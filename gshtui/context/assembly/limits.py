@@ -51,18 +51,8 @@ class ContextSettings(msgspec.Struct, frozen=True):
 
     def tuned(self, by: Tuned) -> ContextSettings:
         """These settings, overridden by one agent's own."""
-        return ContextSettings(
-            protect=self.protect if by.protect is None else by.protect,
-            threshold=self.threshold if by.threshold is None else by.threshold,
-            output_bytes=self.output_bytes if by.output_bytes is None else by.output_bytes,
-            strategy=self.strategy if by.strategy is None else by.strategy,
-            review=self.review,
-            review_seconds=self.review_seconds,
-            summary_seconds=self.summary_seconds,
-            reserved_system=self.reserved_system,
-            reserved_response=self.reserved_response,
-            effort=self.effort if by.effort is None else by.effort,
-        )
+        tuned = {name: getattr(by, name) for name in ("protect", "threshold", "output_bytes", "strategy", "effort")}
+        return msgspec.structs.replace(self, **{name: value for name, value in tuned.items() if value is not None})
 
 
 class Limits(msgspec.Struct, frozen=True):

@@ -27,7 +27,7 @@ from gshtui.commands.declaration import (
     as_data,
 )
 from gshtui.context.assembly.prompt_cache import CacheEntry
-from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
+from gshtui.context.views import ContextError, ContextView, RequestText
 from gshtui.store.engine.store_errors import StoreError
 
 HEAD = 160
@@ -117,11 +117,7 @@ def cache(of: CacheEntry) -> dict[str, Any]:
 
 
 def iteration(of: Iteration, number: int) -> dict[str, Any]:
-    return {"number": number} | _all_fields(of) | {"sections": dict(of.sections)}
-
-
-def receipt(of: Receipt) -> dict[str, Any]:
-    return _all_fields(of)
+    return {"number": number} | all_fields(of) | {"sections": dict(of.sections)}
 
 
 def brief(of: Receipt, items: int = 0) -> dict[str, Any]:
@@ -129,7 +125,7 @@ def brief(of: Receipt, items: int = 0) -> dict[str, Any]:
     fates: dict[str, int] = {}
     for item in of.items:
         fates[item.fate] = fates.get(item.fate, 0) + 1
-    told = receipt(of) | {"items": fates}
+    told = all_fields(of) | {"items": fates}
     gone = [item for item in of.items if item.fate != "kept"][:items]
     if gone:
         told["not_kept"] = [
@@ -141,7 +137,7 @@ def brief(of: Receipt, items: int = 0) -> dict[str, Any]:
 
 def difference(of: Sequence[Difference], texts: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
     """The differences, with both texts if requested."""
-    told = [_all_fields(one) for one in of]
+    told = [all_fields(one) for one in of]
     if texts is not None:
         for one in told:
             one["text_before"] = texts.get(one["hash_before"], "")
@@ -149,19 +145,7 @@ def difference(of: Sequence[Difference], texts: Mapping[str, str] | None = None)
     return told
 
 
-def forecast(of: Forecast) -> dict[str, Any]:
-    return _all_fields(of)
-
-
-def what_if(of: WhatIf) -> dict[str, Any]:
-    return _all_fields(of)
-
-
-def carry(of: Carry) -> dict[str, Any]:
-    return _all_fields(of)
-
-
-def _all_fields(of: msgspec.Struct) -> dict[str, Any]:
+def all_fields(of: msgspec.Struct) -> dict[str, Any]:
     """Every field, including those at their default: scripts must not have to know which."""
     return {name: msgspec.to_builtins(getattr(of, name)) for name in of.__struct_fields__}
 

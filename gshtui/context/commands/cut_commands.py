@@ -368,7 +368,7 @@ def _render_receipt(invocation: Invocation, receipt: Receipt) -> Outcome:
     text = tables.receipt(receipt, limit=12)
     if receipt.id:
         text += f"\n\n`undo {receipt.id}` undoes it."
-    return Outcome(answers.brief(receipt) if invocation.caller.is_agent else answers.receipt(receipt), text)
+    return Outcome(answers.brief(receipt) if invocation.caller.is_agent else answers.all_fields(receipt), text)
 
 
 def _render_pinned(_invocation: Invocation, done: PinnedBlock) -> Outcome:
@@ -416,7 +416,7 @@ def _render_limits(_invocation: Invocation, found: ContextLimits) -> Outcome:
         "protect": settings.protect,
         "strategy": settings.strategy,
         "output_bytes": settings.output_bytes,
-        "forecast": answers.forecast(found.forecast),
+        "forecast": answers.all_fields(found.forecast),
     }
     share = f" ({units.percent(view.trigger, view.window)} of {units.tokens(view.window)})" if view.window else ""
     kept = f"{settings.output_bytes:,}" if settings.output_bytes else "all"

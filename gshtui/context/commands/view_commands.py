@@ -50,7 +50,7 @@ def context_outcome(_invocation: Invocation, found: calls.ContextReport) -> Outc
         shown = (view, section, limit, number)
         return Outcome(data, tables.section(*shown), aloud=tables.section(*shown, aloud=True))
     if found.forecast is not None:
-        data["forecast"] = answers.forecast(found.forecast)
+        data["forecast"] = answers.all_fields(found.forecast)
     whole = (view, found.forecast, number)
     return Outcome(data, tables.overview(*whole), aloud=tables.overview(*whole, aloud=True))
 
@@ -97,8 +97,8 @@ def timeline_outcome(invocation: Invocation, found: calls.Timeline) -> Outcome:
         "agent": found.agent,
         "requests": len(iterations),
         "iterations": [answers.iteration(one, number) | cached[one.id] for number, one in numbered],
-        "cuts": [answers.receipt(receipt) | {"items": len(receipt.items)} for receipt in receipts],
-        "forecast": answers.forecast(found.forecast),
+        "cuts": [answers.all_fields(receipt) | {"items": len(receipt.items)} for receipt in receipts],
+        "forecast": answers.all_fields(found.forecast),
     }
     shown = (found.name, iterations, receipts, found.forecast, found.limit)
     return Outcome(data, tables.timeline(*shown), aloud=tables.timeline(*shown, aloud=True))
@@ -106,7 +106,7 @@ def timeline_outcome(invocation: Invocation, found: calls.Timeline) -> Outcome:
 
 def receipt_outcome(invocation: Invocation, receipt: Receipt) -> Outcome:
     """One cut, item by item."""
-    data = answers.brief(receipt, AGENTS_ITEMS) if invocation.caller.is_agent else answers.receipt(receipt)
+    data = answers.brief(receipt, AGENTS_ITEMS) if invocation.caller.is_agent else answers.all_fields(receipt)
     return Outcome(data, tables.receipt(receipt))
 
 
@@ -115,23 +115,23 @@ def iterations_outcome(_invocation: Invocation, found: calls.IterationList) -> O
 
 
 def receipts_outcome(_invocation: Invocation, found: calls.ReceiptList) -> Outcome:
-    return Outcome([answers.receipt(one) for one in found.receipts], tables.cuts_table(found.receipts))
+    return Outcome([answers.all_fields(one) for one in found.receipts], tables.cuts_table(found.receipts))
 
 
 def forecast_outcome(_invocation: Invocation, found: Forecast) -> Outcome:
-    return Outcome(answers.forecast(found), f"{tables.due(found, found.trigger)}.")
+    return Outcome(answers.all_fields(found), f"{tables.due(found, found.trigger)}.")
 
 
 def what_if_outcome(_invocation: Invocation, found: calls.WhatIfReport) -> Outcome:
     """The next request under other circumstances."""
     now = {"model": found.now.model, "tokens": found.now.expected or found.now.tokens}
-    data = {"agent": found.agent, "now": now} | answers.what_if(found.then)
+    data = {"agent": found.agent, "now": now} | answers.all_fields(found.then)
     return Outcome(data, tables.what_if(found.now, found.then, found.model))
 
 
 def carry_outcome(_invocation: Invocation, found: calls.CarryCosts) -> Outcome:
     """The things that are sent again and again, most expensive first."""
-    return Outcome([answers.carry(one) for one in found.costs], tables.carry(found.costs, found.limit))
+    return Outcome([answers.all_fields(one) for one in found.costs], tables.carry(found.costs, found.limit))
 
 
 AGENTS_BLOCKS = 12

@@ -54,8 +54,7 @@ from gshtui.text.sanitise import literal, one_line
 
 if TYPE_CHECKING:
     from gshtui.fleet.core.agent_calls import ExplainedStatus
-    from gshtui.fleet.lifecycle.answer_feed import AnswerFeed
-    from gshtui.fleet.lifecycle.answerer import Answerer
+    from gshtui.fleet.lifecycle.answerer import Answerer, AnswerFeed
     from gshtui.fleet.lifecycle.follower import AgentFollower
     from gshtui.fleet.lifecycle.killer import Killer
     from gshtui.fleet.lifecycle.program_options import ProgramOptions
@@ -449,7 +448,7 @@ class Fleet:
 
     async def answer_feed(self, id: str) -> AnswerFeed:
         """What the agent says from now on in the turn that handles a message that is about to be sent."""
-        from gshtui.fleet.lifecycle.answer_feed import AnswerFeed
+        from gshtui.fleet.lifecycle.answerer import AnswerFeed
 
         stream = AnswerFeed(self._context, self._programs, await self.find(id), self.handled)
         await stream.begin()

@@ -28,15 +28,14 @@ from gshtui.headless.streams import result_json
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.programs.check.anthropic_wire import AnthropicWire
-from gshtui.programs.check.chat_wire import ChatWire
 from gshtui.programs.check.check_results import STEPS, CheckedStep, Verdict
 from gshtui.programs.check.check_run import CheckError, end_all, made_place
 from gshtui.programs.check.check_setup import CheckSetup, read_setup
 from gshtui.programs.check.gemini_wire import GeminiWire
 from gshtui.programs.check.model_server import ModelServer
 from gshtui.programs.check.model_wire import ModelWire
+from gshtui.programs.check.openai_wire import ChatWire, ResponsesWire
 from gshtui.programs.check.prompt_driven_model import END, MADE, SAYS, follow_prompts, strings
-from gshtui.programs.check.responses_wire import ResponsesWire
 from gshtui.programs.profiles.profile import Profile
 from gshtui.programs.profiles.profile_files import load
 from gshtui.programs.screen.screen_reading import ScreenReading, read_screen, without_styles

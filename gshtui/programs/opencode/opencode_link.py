@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion
-from gshtui.programs.opencode.server_address import ServerAddress, find_server
 from gshtui.programs.opencode.server_client import ServerClient, ServerError, ServerState
+from gshtui.programs.opencode.server_launch import ServerAddress, find_server
 from gshtui.programs.opencode.server_questions import ServerRequest, is_server_question, with_reason
 from gshtui.programs.pane.pane_view import SessionError
 from gshtui.programs.pane.program_link import ProgramLink

@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from gshtui.programs.opencode.server_address import ServerAddress
+from gshtui.programs.opencode.server_launch import ServerAddress
 from gshtui.programs.opencode.server_questions import ServerRequest, permission_request, question_request
 from gshtui.programs.transcripts.program_transcript import (
     seconds,

@@ -53,7 +53,7 @@ def link_to(profile: Profile, server: TmuxServer, row: AgentRow) -> ProgramLink 
         return None
     if profile.protocol == "opencode":
         from gshtui.programs.opencode.opencode_link import OpenCodeLink
-        from gshtui.programs.opencode.server_address import port_of
+        from gshtui.programs.opencode.server_launch import port_of
 
         port = port_of(row.argv)
         return OpenCodeLink(server, row, port) if port else None

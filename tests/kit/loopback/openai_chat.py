@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from gshtui.programs.check.chat_wire import ChatWire, DeltaFrame
+from gshtui.programs.check.openai_wire import ChatWire, DeltaFrame
 from tests.kit.loopback import openai_errors
 from tests.kit.loopback.script import Fault, Step, Strange
 from tests.kit.loopback.speech import Frame, known, need, sse, tool_name

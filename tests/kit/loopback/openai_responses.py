@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from gshtui.programs.check.responses_wire import ResponseItem, ResponsesWire
+from gshtui.programs.check.openai_wire import ResponseItem, ResponsesWire
 from tests.kit.loopback import openai_errors
 from tests.kit.loopback.script import Fault, Step, Strange
 from tests.kit.loopback.speech import known, need, sign, sse, tool_name
