@@ -123,13 +123,15 @@ async def _notice_old_approvals(hub: Hub) -> None:
 
 async def start_socket(hub: Hub) -> None:
     """Listen to agents in terminals. Raises `MissingPart`, `HubRegistryError`, `OSError`."""
-    from gshtui.fleet.native.relay import open_relay
+    from gshtui.fleet.native.relay import RelayCircle, open_relay
 
     if hub.gate is None or hub.journal is None:
         needed = "guard" if hub.gate is None else "store"
         raise MissingPart(needed, "Agents in terminals need the record and the guard.")
     answers = hub.options.respondent == "person" and not hub.options.visiting
-    hub.relay = await open_relay(hub.bus, hub.gate, hub.journal, hub.options.cwd, hub.project, answers=answers)
+    host, where = hub.host or hub, (hub.options.cwd, hub.project)
+    host.circle = host.circle or RelayCircle()
+    hub.relay = await open_relay(hub.bus, hub.gate, hub.journal, *where, answers=answers, circle=host.circle)
     if hub.store is not None:
         from gshtui.fleet.native.unreached_prompts import UnreachedPrompts
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from gshtui.fleet.lifecycle.agent_buses import HostedAgent
     from gshtui.fleet.lifecycle.fleet import Fleet
     from gshtui.fleet.mail.mail_service import MailService
-    from gshtui.fleet.native.relay import Relay
+    from gshtui.fleet.native.relay import Relay, RelayCircle
     from gshtui.fleet.terminal_tools.shared_shell import SharedShell
     from gshtui.guard.approval.gate import Gate
     from gshtui.guard.approval.open_approvals import ApprovalWatch, OpenApprovals
@@ -103,6 +103,8 @@ class Hub:
         self.gate: Gate | None = None
         self.approvals: ApprovalWatch | None = None
         self.relay: Relay | None = None
+        self.circle: RelayCircle | None = None
+        """Of the hubs that have this one as their host, and its own."""
         self.models: ModelPool | None = None
         self.roster: LocalRoster | None = None
         self.telemetry: Telemetry | None = None

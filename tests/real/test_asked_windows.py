@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.client.window_link import WindowLink
 from gshtui.hub.faces.window_hub import WindowHub
 from gshtui.settings.paths import data_dir
+from gshtui.ui.approvals.approvals_pane import ApprovalsPane
 from gshtui.ui.kit.hub_port import OpenRequest
 from gshtui.ui.window.app import Workbench
 from tests.kit.command import environment
@@ -264,6 +265,27 @@ async def test_a_message_reaches_an_agent_that_listens_to_a_window(project: Path
         await link_of(app).run("agent send 0001 'what failed?'")
         assert (await turn).stop == "end"
         await link_of(app).run("agent kill 0001", ask=_yes)
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["before the question", "after it"])
+async def test_each_window_of_a_folder_has_an_agents_question_and_one_answer_settles_it(
+    project: Path, later: bool
+) -> None:
+    """The agent is linked to the hub of the window that started it alone."""
+    async with AsyncExitStack() as windows:
+        first = await windows.enter_async_context(window(project))
+        second = None if later else await windows.enter_async_context(window(project))
+        await link_of(first).run("spawn name=bud model=offline/offline prompt='run command echo over-there'")
+        asks = "bud wants to run: command echo over-there"
+        await eventually(lambda: screen(first), until=lambda text: asks in text)
+        if second is None:
+            second = await windows.enter_async_context(window(project))
+        await eventually(lambda: screen(second), until=lambda text: asks in text)
+        (question,) = second.query_one(ApprovalsPane).state.waiting
+        second.publish(ApprovalAnswered(approval=question.approval, decision="once"))
+        for app in (first, second):
+            await eventually(lambda app=app: screen(app), until=lambda text: asks not in text)
+        await link_of(first).run("agent kill 0001", ask=_yes)
 
 
 async def _yes(_: object) -> bool:

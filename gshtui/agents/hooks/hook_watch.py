@@ -27,10 +27,21 @@ _WIND_DOWN = 5.0
 class HookWatch:
     """Made by the hub with its agents; `stop` ends what still runs."""
 
-    def __init__(self, bus: Bus, hooks: AgentHooks, is_ours: Callable[[str], bool]) -> None:
-        """`is_ours`: whether an agent is one of this process."""
+    def __init__(
+        self,
+        bus: Bus,
+        hooks: AgentHooks,
+        is_ours: Callable[[str], bool],
+        is_linked_elsewhere: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        """
+        Args:
+            is_ours: whether an agent is one of this process.
+            is_linked_elsewhere: whether another hub, which has the hooks as well, hears of the agent first.
+        """
         self._hooks = hooks
         self._is_ours = is_ours
+        self._is_linked_elsewhere = is_linked_elsewhere
         self._running: set[asyncio.Task[object]] = set()
         self._open: dict[str, str] = {}
         """Agent → its conversation."""
@@ -59,7 +70,7 @@ class HookWatch:
                     self._hooks.beginning[event.agent] = task
                 case SessionClosed() if self._open.pop(event.agent, "") == event.session:
                     self._tell("SessionEnd", event.agent, event.session, {"reason": "other"}, "other")
-                case ApprovalRequested():
+                case ApprovalRequested() if not self._is_linked_elsewhere(event.agent):
                     about = asked_words(event.tool, event.subject)
                     said = f"{event.agent} waits for your answer: {about}"
                     given: dict[str, object] = {"message": said, "notification_type": "permission_prompt"}

@@ -1,7 +1,8 @@
 """The hub's side of native agents in terminals: publishes their events, and sends them a person's intents.
 
 It trusts nothing: an agent can speak only for itself, in its own conversation, under ids that the hub made. It cannot
-answer approval questions, and agents that it wants to start are approved here. Started and stopped by the hub.
+answer approval questions, and agents that it wants to start are approved here. An agent is linked to one hub of a
+process; what it asks is asked by each of them where a person looks at its folder. Started and stopped by the hub.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -71,18 +72,39 @@ _PACE_EVERY = 500
 """Events after which it waits."""
 
 
+class _Asked(NamedTuple):
+    remote: RemoteAgent
+    id: str
+    """The agent's own id of the question."""
+    request: ApprovalRequested
+    """As it is asked here."""
+
+
+class RelayCircle:
+    """The relays of one process, and the questions that their agents ask, by the ids that they got here."""
+
+    def __init__(self) -> None:
+        self.relays: list[Relay] = []
+        self.asked: dict[str, _Asked] = {}
+        self.numbers = itertools.count(1)
+
+
 class Relay:
     """The agents in terminals that this hub hears. Also the host of their connections."""
 
-    def __init__(self, bus: Bus, gate: Gate, data: Path) -> None:
-        """`data`: folder of the record, below which the agents' specs are."""
+    def __init__(self, bus: Bus, gate: Gate, data: Path, circle: RelayCircle | None = None) -> None:
+        """
+        Args:
+            data: folder of the record, below which the agents' specs are.
+            circle: of the other relays of this process; `None`: there are none yet.
+        """
         self._bus = bus
         self._modes = gate.modes
         self._data = data
         self._remotes: dict[str, RemoteAgent] = {}
-        self._approvals: dict[str, tuple[RemoteAgent, str]] = {}
-        """The hub's id of a question → the asking agent, and its own id of the question."""
-        self._numbers = itertools.count(1)
+        self.circle = circle or RelayCircle()
+        self._folders: tuple[str, ...] = ()
+        """Those of whose agents a person here answers the questions."""
         self._since_pace = 0
         self.unreached: UnreachedPrompts | None = None
         """Keeps the prompts whose agents are not connected; `None`: there is no record."""
@@ -106,9 +128,16 @@ class Relay:
         await self.listener.start(
             lambda path: HubEntry(os.getpid(), str(path), str(cwd), str(project), answers, time.time())
         )
+        self._folders = (str(cwd), str(project)) if answers else ()
+        self.circle.relays.append(self)
+        for asked in self.circle.asked.values():
+            if self._asks_for(asked.remote):
+                self._bus.publish(asked.request)
 
     async def stop(self) -> None:
         """Disconnect; the agents continue, and look for another hub."""
+        if self in self.circle.relays:
+            self.circle.relays.remove(self)
         with contextlib.suppress(TimeoutError):
             async with time_limit(_PACE_WITHIN):
                 await self._subscription.close()  # what was sent before reaches them, too
@@ -118,7 +147,7 @@ class Relay:
 
     def carries(self, agent: str) -> bool:
         """Whether this agent's events come from its own process, which journals them."""
-        return agent in self._remotes
+        return agent in self._remotes or any(agent in relay._remotes for relay in self.circle.relays)
 
     def connected(self, agent: str) -> bool:
         """Whether the agent's process is linked to this hub now."""
@@ -199,10 +228,9 @@ class Relay:
     def _listen(self, batch: Sequence[Event]) -> None:
         for event in batch:
             if isinstance(event, ApprovalAnswered):
-                asked = self._approvals.get(event.approval)
+                asked = self.circle.asked.get(event.approval)
                 if asked is not None:
-                    remote, id = asked
-                    remote.send(msgspec.structs.replace(event, approval=id))
+                    asked.remote.send(msgspec.structs.replace(event, approval=asked.id))
             elif isinstance(event, AgentSpawned | AgentSpawnFailed | AgentEnded):
                 self._spawn_requests.handle_news(event)
             elif (remote := self._addressed(event)) is not None:
@@ -224,6 +252,9 @@ class Relay:
             with contextlib.suppress(SpecError):
                 if spec_path(self._data, agent).exists():
                     self._remotes[agent] = RemoteAgent(agent)
+        if not isinstance(event, PromptSubmitted) and not self.connected(agent):  # a prompt waits for it as mail
+            linked = (relay._remotes[agent] for relay in self.circle.relays if relay.connected(agent))
+            return next(linked, self._remotes.get(agent))
         return self._remotes.get(agent)
 
     def _send(self, remote: RemoteAgent, event: Event) -> None:
@@ -231,27 +262,39 @@ class Relay:
 
     def _ask(self, remote: RemoteAgent, event: ApprovalRequested) -> None:
         """Publish a question under an id of ours, so that no agent can alter another one's question."""
-        known = next((ours for ours, asked in self._approvals.items() if asked == (remote, event.approval)), None)
-        if known is not None:
+        if self._known(remote, event.approval):
             return  # it is already shown
-        ours = f"{remote.agent}-{next(self._numbers)}-{event.approval}"[:200]
-        self._approvals[ours] = (remote, event.approval)
-        self._bus.publish(msgspec.structs.replace(event, approval=ours))
+        ours = f"{remote.agent}-{next(self.circle.numbers)}-{event.approval}"[:200]
+        request = msgspec.structs.replace(event, approval=ours)
+        self.circle.asked[ours] = _Asked(remote, event.approval, request)
+        self._publish_to_all(remote, request)
 
     def _settled(self, remote: RemoteAgent, event: ApprovalSettled) -> None:
-        ours = next((ours for ours, asked in self._approvals.items() if asked == (remote, event.approval)), None)
-        if ours is not None:
-            del self._approvals[ours]
-            self._bus.publish(msgspec.structs.replace(event, approval=ours))
+        if ours := self._known(remote, event.approval):
+            del self.circle.asked[ours]
+            self._publish_to_all(remote, msgspec.structs.replace(event, approval=ours))
+
+    def _known(self, remote: RemoteAgent, id: str) -> str:
+        """Our id of an agent's question; empty: it is not open here."""
+        asked = self.circle.asked.items()
+        return next((ours for ours, one in asked if one.remote is remote and one.id == id), "")
+
+    def _publish_to_all(self, remote: RemoteAgent, event: ApprovalRequested | ApprovalSettled) -> None:
+        """Tell each hub of this process where a person looks at the agent's folder, and this one."""
+        for relay in {self, *(one for one in self.circle.relays if one._asks_for(remote))}:
+            relay._bus.publish(event)
+
+    def _asks_for(self, remote: RemoteAgent) -> bool:
+        return remote.spec is not None and remote.spec.home in self._folders
 
     def _lost(self, remote: RemoteAgent) -> None:
         """Withdraw its questions, which cannot be answered now; it asks again once it is back."""
         remote.connection = None
-        for ours, (whose, _) in tuple(self._approvals.items()):
-            if whose is remote:
-                del self._approvals[ours]
-                self._bus.publish(
-                    ApprovalSettled(approval=ours, agent=remote.agent, call="", decision="withdrawn", by="link")
+        for ours, asked in tuple(self.circle.asked.items()):
+            if asked.remote is remote:
+                del self.circle.asked[ours]
+                self._publish_to_all(
+                    remote, ApprovalSettled(approval=ours, agent=remote.agent, call="", decision="withdrawn", by="link")
                 )
 
     def _remote_of(self, connection: HubConnection) -> RemoteAgent | None:
@@ -271,11 +314,20 @@ class Relay:
                     await self._bus.drained()
 
 
-async def open_relay(bus: Bus, gate: Gate, journal: Journal, cwd: Path, project: Path, *, answers: bool) -> Relay:
+async def open_relay(
+    bus: Bus,
+    gate: Gate,
+    journal: Journal,
+    cwd: Path,
+    project: Path,
+    *,
+    answers: bool,
+    circle: RelayCircle,
+) -> Relay:
     """A hub's relay, listening; the agents themselves journal the events that it carries. Raises `PlaceError`: the
     socket is unavailable.
     """
-    relay = Relay(bus, gate, journal.folder)
+    relay = Relay(bus, gate, journal.folder, circle)
     await relay.start(cwd=cwd, project=project, answers=answers)
     journal.carries = relay.carries
     return relay

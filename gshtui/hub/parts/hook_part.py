@@ -65,5 +65,10 @@ def watch_hooks(hub: Hub, hooks: AgentHooks | None) -> None:
         return
     from gshtui.agents.hooks.hook_watch import HookWatch
 
-    watch = HookWatch(hub.bus, hooks, lambda name: hub.local_agent(name) is not None)
+    watch = HookWatch(
+        hub.bus,
+        hooks,
+        lambda name: hub.local_agent(name) is not None,
+        lambda name: hub.carries(name) and not hub.connected(name),
+    )
     hub.parts.stops_with("hooks", watch.stop)
