@@ -1,7 +1,6 @@
 """A plugin as an installed package: nothing of it runs before it is approved, and all of it works afterwards."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,8 +23,9 @@ from gshtui.programs.profiles import profile_files
 from gshtui.settings import plugins
 from gshtui.settings.contract import PLUGIN_KINDS
 from gshtui.settings.plugins import LoadedContribution, Plugin, PluginError, PluginPart
-from tests.kit.command import ROOT, CommandResult, run_gsh
+from tests.kit.command import ROOT, CommandResult
 from tests.kit.scripted_provider import Recorder
+from tests.kit.warm_program import SDKS, shared
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "fixtures" / "plugin"
 
@@ -51,7 +51,8 @@ def installed(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def ran_with(site: Path, *words: str, cwd: Path) -> CommandResult:
-    return run_gsh(*words, cwd=cwd, env={"PYTHONPATH": os.pathsep.join((str(ROOT), str(site)))})
+    call = "tests.kit.plugin_command:main"
+    return shared(*SDKS).start(*words, call=call, cwd=cwd, env={"PYTHONPATH": f"{ROOT}:{site}"}).finish()
 
 
 def run(site: Path, *words: str, cwd: Path) -> str:
