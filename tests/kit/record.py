@@ -15,6 +15,7 @@ from gshtui.bus.messages import Message, user_message
 from gshtui.settings import paths
 from gshtui.store.record.store import Store
 from tests.kit.endings import closing_async
+from tests.kit.tmux import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -54,9 +55,12 @@ async def open_record(
 
 async def wait_until(holds: Callable[[], bool], store: Store) -> None:
     """Wait for something that a background task of the store does, by asking the store for other things."""
-    async with asyncio.timeout(30):
-        while not holds():
-            await store.sessions.find_all(limit=1)
+
+    async def look() -> bool:
+        await store.sessions.find_all(limit=1)
+        return holds()
+
+    await eventually(look)
 
 
 def numbered_prompt(number: int, words: str = "") -> Message:

@@ -3,7 +3,6 @@
 `TerminalAgents.spawn` starts a program as an agent; a test opens its tab with `OpenTerminal`, and waits for its text.
 """
 
-import asyncio
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +18,7 @@ from gshtui.tmux.server import TmuxServer
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.terminal.terminal_pane import TerminalPane
 from gshtui.ui.terminal.terminal_view import TerminalView
-from tests.kit.tmux import DEADLINE
+from tests.kit.tmux import eventually
 from tests.kit.window import NOW, Window, WindowOptions
 
 
@@ -103,13 +102,16 @@ class TerminalWindow(Window):
 
 
 async def wait_until(pilot: Pilot[Any], there: Callable[[], object], what: Callable[[], object] = lambda: "") -> None:
-    """Let the window work until something holds."""
+    """Let the window work until something holds, and what it waits for, which may be another process."""
+
+    async def look() -> object:
+        await pilot.pause()
+        return there()
+
     try:
-        async with asyncio.timeout(DEADLINE):
-            while not there():
-                await pilot.pause()
-    except TimeoutError:
-        pytest.fail(f"not within {DEADLINE} s; {what()}")
+        await eventually(look)
+    except pytest.fail.Exception as late:
+        pytest.fail(f"{late}; {what()}")
 
 
 async def wait_for_text(pilot: Pilot[Any], view: TerminalView, *texts: str) -> str:
