@@ -1,7 +1,7 @@
 """TAB behind `gsh` and `gsh-tui` in real shells, answered by the real program."""
 
 import os
-import sys
+import shlex
 
 import pytest
 
@@ -9,10 +9,10 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.messages import Message, Text
 from gshtui.settings import paths
 from gshtui.store.record.store import Store
-from tests.kit.command import ROOT
 from tests.kit.endings import closing_async
 from tests.kit.home import Home
 from tests.kit.shells import Shell
+from tests.kit.warm_program import SDKS, shared
 
 BEFORE = {"zsh": "bindkey -e; autoload -Uz compinit; compinit -u -d $HOME/.zcompdump", "bash": ""}
 
@@ -21,7 +21,7 @@ BEFORE = {"zsh": "bindkey -e; autoload -Uz compinit; compinit -u -d $HOME/.zcomp
 def shell(home: Home, request: pytest.FixtureRequest) -> Shell:
     file = home.path / "bin" / "gsh-tui"
     file.parent.mkdir()
-    file.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m gshtui "$@"\n')
+    file.write_text(f'#!/bin/sh\nexec {shlex.join(shared(*SDKS).argv())} "$@" </dev/null\n')  # as on no terminal
     file.chmod(0o755)
     os.environ["GSH_TUI"] = str(file)
     (home.path / "project-with-a-name").mkdir()

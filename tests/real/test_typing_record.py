@@ -18,57 +18,17 @@ from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.session.cli_session import CliSession
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home
+from tests.kit.killed_hub import ID
 from tests.kit.mail_harness import MailHarness, open_mail
 from tests.kit.record import ROOT
 from tests.kit.tmux import DEADLINE, eventually, screen_text, tmux, wait_for_text
+from tests.kit.warm_program import WarmProcess, shared
 
 __all__ = ["tmux"]
 pytestmark = pytest.mark.tmux
 
+KILLED = "tests.kit.killed_hub"
 SCREENS = next((ROOT / "tests" / "fixtures" / "screens" / "claude").iterdir())
-ID = "00000000-0000-4000-8000-000000000000"
-KILLED = """
-import asyncio, json, sys
-from pathlib import Path
-from gshtui.programs.pane.pane_writer import PaneWriter
-from gshtui.tmux.server import TmuxServer
-from tests.kit.mail_harness import open_mail
-
-async def main():
-    record, socket, moment, text, argv = sys.argv[1:]
-
-    async def reached(*_):
-        print("reached", flush=True)
-        await asyncio.Event().wait()
-
-    if moment == "accepted":
-        real = PaneWriter.write
-        async def write(self, *given, **named):
-            await real(self, *given, **named)
-            await reached()
-        PaneWriter.write = write
-    elif moment == "pasted":
-        PaneWriter._shown = reached
-    elif moment == "entered":
-        real = TmuxServer.send_keys
-        async def send_keys(self, *given):
-            await real(self, *given)
-            await reached()
-        TmuxServer.send_keys = send_keys
-    else:
-        PaneWriter._enter = reached
-    server = TmuxServer(socket_path=Path(socket))
-    async with open_mail(Path(record), server=server) as m:
-        row = await m.add_agent(
-            "cc", server=server, argv=tuple(json.loads(argv)), kind="cli", profile="claude", external_id=ID, cwd="/p"
-        )
-        print(row.id, flush=True)
-        letter = await m.send(row.id, text, sender="person")
-        print(letter.id, flush=True)
-        await asyncio.Event().wait()
-
-asyncio.run(main())
-""".replace("ID", repr(ID))
 
 
 @asynccontextmanager
@@ -78,29 +38,17 @@ async def killed(
     """The agent, the message that a killed hub was typing, what the agent hears, and the next hub's mail."""
     heard = path.parent / "heard"
     argv = [sys.executable, "-m", "tests.kit.fake_agent", "--screens", str(SCREENS), "--heard", str(heard), *options]
-    child = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        KILLED,
-        str(path),
-        str(tmux.socket_path),
-        moment,
-        text,
-        json.dumps(argv),
-        cwd=ROOT,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    assert child.stdout is not None
+    words = (str(path), str(tmux.socket_path), moment, text, json.dumps(argv))
+    child = WarmProcess(shared(KILLED, rooms=()).start(*words, call=f"{KILLED}:main", cwd=ROOT))
     said: list[str] = []
     try:
         async with asyncio.timeout(DEADLINE):
             while "reached" not in said or len(said) < 3:
-                line = (await child.stdout.readline()).decode().strip()
+                line = (await asyncio.to_thread(child.stdout.readline)).decode().strip()
                 assert line, "the hub ended by itself"
                 said.append(line)
     finally:
-        child.kill()
-        await child.wait()
+        child.close()
     id, letter = (line for line in said if line != "reached")
     row = await wait_for_row(path, id)
     if moment == "pasted":
