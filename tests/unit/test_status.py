@@ -345,6 +345,19 @@ def test_an_input_alone_is_no_rest_of_a_program_that_thinks(name: str) -> None:
     assert (before.status == "idle") == profile.rest.input, "that turn was the one before"
 
 
+@pytest.mark.parametrize("final", [False, True])
+@pytest.mark.parametrize("name", [name for name in ASSISTANTS if not LOADED.get(name).rest.input])
+def test_a_turn_that_was_over_before_its_prompt_was_seen_is_its_rest_all_the_same(name: str, final: bool) -> None:
+    """A look came seconds after the prompt, as on a slow machine, and found both on the screen."""
+    over = replace(says(Rank.TRANSCRIPT, "idle", 12.1), final=final, began=NOW - 13)
+    seen = replace(facts("idle"), prompted=NOW - 12, written=over.at, rested=NOW - 14)
+    assert statuses.decide(LOADED.get(name), (over,), seen, NOW).rests
+    soon = replace(seen, prompted=NOW - 9)
+    assert not statuses.decide(LOADED.get(name), (over,), soon, NOW).rests, "a prompt may be written down late"
+    for before in (replace(seen, rested=NOW - 12.05), replace(seen, rested=0.0)):
+        assert not statuses.decide(LOADED.get(name), (over,), before, NOW).rests, "that turn was the one before"
+
+
 @pytest.mark.parametrize("status", ["thinking", "tool", "waiting"])
 @pytest.mark.parametrize("name", ASSISTANTS)
 def test_what_the_screen_shows_ends_a_rest_of_the_transcript_at_once(name: str, status: str) -> None:

@@ -62,6 +62,8 @@ class Evidence(msgspec.Struct, frozen=True):
     """On which grounds, for people: the event, the field, or the rule and the row that it matched."""
     final: bool = False
     """Of a transcript's rest: it says itself that the turn is over, at exactly that time."""
+    began: float = 0.0
+    """Of a transcript's rest: when that turn was begun; 0: unknown."""
 
 
 class LiveSource(abc.ABC):

@@ -349,6 +349,8 @@ def _rest_of_this_turn(told: Evidence, facts: StatusFacts, now: float) -> KnownS
     left = _TOLD - (now - since)
     if left > 0:
         return KnownStatus("thinking", told.source, since, sure=False, again=left)
+    if 0 < facts.rested < told.began:
+        return _said(told)  # the turn was over before a look could show that it had begun
     # It has begun no turn since; but what has not noticed the text may have missed its turn, too.
     return (
         _said(told, sure=False) if told.rank >= _TELLS_PROMPTS else KnownStatus(QUIET, told.source, since, sure=False)

@@ -11,6 +11,8 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import msgspec
+
 from gshtui.programs.status.evidence import Evidence, LiveSource, Rank
 from gshtui.programs.transcripts.transcript_readers import TurnText
 from gshtui.system.files.folder_watch import FolderWatch
@@ -37,9 +39,8 @@ class FinishedTurn(LiveSource):
         turn = self._turn
         if turn is None or not turn.over:
             return None
-        why = "its turn is finished"
-        final = turn.final
-        return Evidence(Rank.TRANSCRIPT, "transcript", "idle", turn.written, self._confirmed, why=why, final=final)
+        rest = Evidence(Rank.TRANSCRIPT, "transcript", "idle", turn.written, self._confirmed, final=turn.final)
+        return msgspec.structs.replace(rest, why="its turn is finished", began=turn.at)
 
     async def start(self, changed: Callable[[], None]) -> None:
         self._changed = changed
