@@ -105,10 +105,15 @@ class AnswerStream:
             case ThinkingPart(text):
                 self._thinking.append(text)
                 self._bus.publish(ThinkingDelta(agent=self._agent, session=session, message=message, text=text))
-            case Retrying(attempt, wait, error):
+            case Retrying(attempt, wait, error, most):
                 self._bus.publish(
                     ProviderRetried(
-                        agent=self._agent, provider=provider.name, attempt=attempt, wait=wait, why=error.message
+                        agent=self._agent,
+                        provider=provider.name,
+                        attempt=attempt,
+                        wait=wait,
+                        why=error.message,
+                        most=most,
                     )
                 )
             case CallPart():

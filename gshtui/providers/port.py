@@ -149,6 +149,8 @@ class Retrying(msgspec.Struct, frozen=True):
     attempt: int
     wait: float
     error: ProviderError
+    most: int
+    """Attempts after which it is given up."""
 
 
 class Completed(msgspec.Struct, frozen=True):

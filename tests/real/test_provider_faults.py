@@ -9,6 +9,7 @@ import pytest
 from gshtui.bus.messages import Thinking, ToolResult
 from gshtui.providers.candidates import warm
 from gshtui.providers.port import Completed, ProviderError, TextPart
+from gshtui.providers.wire.provider_errors import ErrorOrigin, from_status
 from gshtui.providers.wire.sdk_connection import Deadlines
 from tests.kit.loopback.apis import loopback
 from tests.kit.loopback.script import Call, Fault, Say, Step, Think
@@ -55,13 +56,33 @@ async def test_too_many_requests_are_waited_out_as_the_provider_asks(api: str) -
 
 
 @EVERY
-@pytest.mark.parametrize(("status", "kind"), [(500, "server"), (529, "overloaded"), (503, "overloaded")])
-async def test_trouble_at_the_provider_is_tried_four_times(api: str, status: int, kind: str) -> None:
-    error, waits, asked = await failure(api, *([Fault.status(status)] for _ in range(9)))
+@pytest.mark.parametrize(
+    ("status", "kind", "times"), [(500, "server", 4), (529, "overloaded", 10), (503, "overloaded", 10)]
+)
+async def test_trouble_at_the_provider_is_tried_again(api: str, status: int, kind: str, times: int) -> None:
+    error, waits, asked = await failure(api, *([Fault.status(status)] for _ in range(12)))
     assert (error.kind, error.retryable, error.started) == (kind, True, False)
-    assert asked == 4
-    assert waits.seconds == [0.5, 1.0, 2.0]
-    assert "Tried 4 times" in error.hint
+    assert asked == times
+    assert waits.seconds[:3] == [0.5, 1.0, 2.0]
+    assert f"Tried {times} times" in error.hint
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "quoted"),
+    [
+        (529, "Overloaded", False),
+        (503, "Service Unavailable", False),
+        (429, "Too many requests.", False),
+        (500, "Internal server error", False),
+        (401, "Unauthorized", False),
+        (429, "Slow down", True),
+        (503, "The engine is being moved", True),
+    ],
+)
+def test_a_server_that_only_names_its_status_is_not_quoted(status: int, said: str, quoted: bool) -> None:
+    error = from_status(ErrorOrigin("Anthropic"), status, message=said)
+    assert (": " in error.message) == quoted
+    assert said in error.message or not quoted
 
 
 @EVERY

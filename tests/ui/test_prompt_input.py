@@ -7,7 +7,7 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from gshtui.bus.events.agent_events import PromptBegun, PromptSubmitted
+from gshtui.bus.events.agent_events import PromptBegun, PromptSubmitted, TurnFinished, TurnStarted
 from gshtui.ui.kit.widgets.dialogs import FoldScreen
 from gshtui.ui.prompt.addressee import Addressee
 from tests.kit.home import Home
@@ -37,6 +37,25 @@ async def test_enter_sends_and_empties() -> None:
         await pilot.press("enter", "space", "enter")
         await pilot.pause()
         assert sent(app) == ["hello"]
+
+
+async def test_enter_alone_sends_a_prompt_again_whose_turn_has_failed() -> None:
+    app = host()
+    who: dict[str, Any] = {"agent": "main", "session": "s", "turn": "t"}
+    async with app.run_test() as pilot:
+        await pilot.press(*"hello", "enter", *"!ls", "enter")
+        app.area.status.consume(
+            [TurnStarted(prompt="p", at=1.0, **who), TurnFinished(stop="error", error="No.", **who)]
+        )
+        await pilot.pause()
+        assert str(app.area.status.content).startswith("✗ failed  enter try again")
+        await pilot.press(*"hm", "backspace", "backspace", "enter")
+        await pilot.pause()
+        assert sent(app) == ["hello", "hello"]
+        app.area.status.consume([TurnStarted(prompt="p", at=2.0, **who), TurnFinished(stop="end", **who)])
+        await pilot.press("enter")
+        await pilot.pause()
+        assert sent(app) == ["hello", "hello"]
 
 
 async def test_the_first_letter_of_each_prompt_is_announced_and_a_draft_is_not() -> None:

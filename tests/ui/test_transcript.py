@@ -110,7 +110,7 @@ async def test_nothing_moves_under_a_reader_who_has_scrolled_up() -> None:
         view.feed.put(NoticeEntry("n", "info", "done"))
         await wait_until_drawn(pilot, view)
         assert screen_rows(view)[:-1] == before[:-1]
-        assert "↓ 2 new below" in screen_rows(view)[-1]
+        assert ", 2 new · end" in screen_rows(view)[-1]
         await pilot.click(view, offset=(30, 11))
         await wait_until_drawn(pilot, view)
         assert screen_rows(view)[-1] == "i done" and view.viewport.unseen == 0
@@ -142,12 +142,12 @@ async def test_scrolling_by_the_wheel_moves_by_exact_rows_over_what_was_never_dr
             before = screen_rows(view)
             view.scroll_up(animate=False, immediate=True)
             await pilot.pause()
-            assert screen_rows(view)[1:] == before[:-1]
+            assert screen_rows(view)[1:-1] == before[:-2]
         for _ in range(80):
             before = screen_rows(view)
             view.scroll_down(animate=False, immediate=True)
             await pilot.pause()
-            assert screen_rows(view)[:-1] == before[1:]
+            assert screen_rows(view)[:-2] == before[1:-1]
         assert view.viewport.following
 
 
@@ -591,10 +591,48 @@ async def test_a_stream_below_the_reader_is_marked() -> None:
         view.feed.stream("live", "more\n\nand more")
         view.feed.stream("live", " still")
         await wait_until_drawn(pilot, view)
-        assert "↓ 1 new below" in screen_rows(view)[-1]
+        assert ", 1 new · end" in screen_rows(view)[-1]
         await pilot.press("G")
         await wait_until_drawn(pilot, view)
         assert screen_rows(view)[-1] == "and more still"
+
+
+@pytest.mark.parametrize("size", [(40, 8), (80, 18), (120, 29), (30, 5)])
+async def test_a_reader_within_an_answer_sees_its_prompt_and_the_way_to_the_end(size: tuple[int, int]) -> None:
+    long = "\n\n".join(f"part {n}" for n in range(80))
+    app = TranscriptHost([*talk(2), PromptEntry("long", "explain " + "it " * 60), AnswerEntry("answer", long)])
+    async with app.run_test(size=size) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        whole = screen_rows(view)
+        assert "❯" not in whole[0] and "↓" not in whole[-1]
+        await pilot.press("pageup")
+        rows = screen_rows(view)
+        hidden = view.document.height - view.top - view.size.height
+        assert f"↓ {hidden} more lines · end" in rows[-1]
+        assert (rows[0].startswith("▌❯ explain it it") and rows[0].endswith("…")) == (size[1] > 5)
+        for _ in range(40):
+            await pilot.press("up")
+            cursor = view.cursor.shown()
+            assert cursor and (cursor[0] > 0 or view.viewport.heading is None), "the prompt hides no cursor"
+        await pilot.press("p")
+        assert screen_rows(view)[0].startswith("▌❯ explain it") and view.viewport.heading is None
+        await pilot.click(view, offset=(size[0] // 2, size[1] - 1))
+        assert screen_rows(view) == whole
+
+
+async def test_the_prompt_above_an_answer_is_gone_to_by_a_click() -> None:
+    app = TranscriptHost(
+        [*talk(2), PromptEntry("long", "explain it"), AnswerEntry("answer", "\n\n".join("abcdefghijklm"))]
+    )
+    async with app.run_test(size=(60, 10)) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        await pilot.press("pageup")
+        assert view.viewport.heading is not None
+        await pilot.click(view, offset=(10, 0))
+        assert view.viewport.heading is None and view.standing
+        assert screen_rows(view)[0].startswith("▌❯ explain it")
 
 
 async def test_a_double_click_selects_the_block() -> None:

@@ -64,8 +64,9 @@ def test_how_it_ended_badly(event: Event, says: str) -> None:
 
 
 def test_a_retry_is_said_until_it_goes_on() -> None:
-    retry = ProviderRetried(agent="main", provider="x", attempt=1, wait=4.2, why="overloaded")
-    assert doing(after(START, retry)) == "overloaded · retrying in 4 s (attempt 2)"
+    retry = ProviderRetried(at=101.0, agent="main", provider="x", attempt=1, wait=4.2, why="overloaded", most=10)
+    seen = [doing(after(START, retry), now) for now in (101.0, 103.5, 105.5)]
+    assert seen == [f"{words} · 2 of 10" for words in ("Trying again in 5 s", "Trying again in 2 s", "Trying again")]
     assert doing(after(START, retry, AgentStatusChanged(agent="main", status="thinking"))) == "Thinking"
 
 

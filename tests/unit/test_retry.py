@@ -60,6 +60,15 @@ async def test_nothing_is_repeated_once_something_was_delivered() -> None:
     assert len(attempts.left) == 1
 
 
+@pytest.mark.parametrize("kind", ["overloaded", "rate_limit"])
+async def test_a_provider_that_has_too_much_to_do_is_waited_for_about_a_minute(kind: str) -> None:
+    attempts = Attempts(*[([], wrong(kind))] * 10)
+    with pytest.raises(ProviderError, match="It failed") as caught:
+        await attempts.run()
+    assert "Tried 10 times" in caught.value.hint
+    assert 30 < sum(attempts.waited) < 60 < 2 * sum(attempts.waited) < 90, "half of it is by chance"
+
+
 async def test_all_waits_together_have_a_limit() -> None:
     attempts = Attempts(*[([], wrong(retry_after=100))] * 4)
     with pytest.raises(ProviderError):

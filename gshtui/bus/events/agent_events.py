@@ -331,6 +331,8 @@ class ProviderRetried(Event, frozen=True, kw_only=True):
     attempt: int
     wait: float
     why: str
+    most: int = 0
+    """Attempts after which it is given up; 0: unknown."""
 
 
 class UsageReported(Event, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ pages. Called by the adapters.
 from __future__ import annotations
 
 import re
+from http.client import responses
 from typing import Any
 
 import msgspec
@@ -176,6 +177,12 @@ def _sentence(kind: ErrorKind, origin: ErrorOrigin, status: int, said: str) -> s
             return f"{origin.who} refused the request{tail}"
 
 
+def _news(said: str, sentence: str, status: int) -> str:
+    """What a server said, unless it is only what our sentence says, or the name of its status."""
+    known = set(re.findall(r"\w+", f"{sentence} {responses.get(status, '')} error".lower()))
+    return said if set(re.findall(r"\w+", said.lower())) - known else ""
+
+
 def _hint(kind: ErrorKind, origin: ErrorOrigin, wait: float | None) -> str:
     again = f"Try again in {duration(wait)}." if wait is not None and wait > 0 else "Try again in a moment."
     key = f"environment variable {origin.key_variable}" if origin.key_variable else "API key"
@@ -270,7 +277,7 @@ def from_status(
     kind = _kind(status, f"{code} {message}")
     return ProviderError(
         kind,
-        _sentence(kind, origin, status, detail(message)),
+        _sentence(kind, origin, status, _news(detail(message), _sentence(kind, origin, status, ""), status)),
         hint=_hint(kind, origin, retry_after),
         retryable=kind in _RETRYABLE,
         retry_after=retry_after,

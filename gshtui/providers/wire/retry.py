@@ -1,4 +1,5 @@
-"""Retries a request, but only before anything of the answer was to be seen, a few times, with growing waits.
+"""Retries a request, but only before anything of the answer was to be seen, with growing waits: a few times, or for
+about a minute where the provider has too much to do.
 
 Knows no API. Never repeats what a person has already seen (a call that was cut off before its end is not), and never
 waits longer than a person would. Called by the adapters' `stream`.
@@ -13,7 +14,7 @@ from contextlib import aclosing
 
 import msgspec
 
-from gshtui.providers.port import CallPart, Delta, ProviderError, Request, Retrying
+from gshtui.providers.port import CallPart, Delta, ErrorKind, ProviderError, Request, Retrying
 from gshtui.providers.wire.provider_errors import duration
 
 Attempt = Callable[[Request], AsyncGenerator[Delta, None]]
@@ -22,14 +23,18 @@ Relieve = Callable[[ProviderError, Request], Request | None]
 _RELIEVED = 4
 """Parts that are left out of one request, one after the other."""
 Sleep = Callable[[float], Awaitable[None]]
+_PASSING: frozenset[ErrorKind] = frozenset({"overloaded", "rate_limit"})
+"""The provider is there, and will answer later."""
 
 
 class Backoff(msgspec.Struct, frozen=True):
     """How often and how long. Seconds."""
 
     attempts: int = 4
+    patient: int = 10
+    """Attempts where the provider has too much to do."""
     base: float = 0.5
-    ceiling: float = 30.0
+    ceiling: float = 15.0
     total: float = 180.0
     """All waits of one request together."""
     longest_retry_after: float = 120.0
@@ -37,6 +42,10 @@ class Backoff(msgspec.Struct, frozen=True):
     sleep: Sleep = asyncio.sleep
     jitter: Callable[[], float] = random.random
     """A number from 0 up to 1."""
+
+    def most(self, error: ProviderError) -> int:
+        """How many attempts such an error is worth."""
+        return self.patient if error.kind in _PASSING else self.attempts
 
     def wait(self, attempt: int, error: ProviderError) -> float:
         """Before the attempt after this one; at least what the provider asked for."""
@@ -83,10 +92,10 @@ async def retried(
             if relieved < _RELIEVED and (lighter := relieve(error, request)) is not None:
                 relieved += 1
                 request = lighter
-                yield Retrying(number, 0.0, error)
+                yield Retrying(number, 0.0, error, number + 1)
                 continue
             # A hang already took minutes: whether to try that again is for a person to say.
-            if not error.retryable or error.kind == "timeout" or number >= backoff.attempts:
+            if not error.retryable or error.kind == "timeout" or number >= backoff.most(error):
                 raise _final(error, number, started=False) from error
             if (error.retry_after or 0.0) > backoff.longest_retry_after:
                 raise _asks_too_long(error) from error
@@ -94,7 +103,7 @@ async def retried(
             if waited + wait > backoff.total:
                 raise _final(error, number, started=False) from error
             waited += wait
-            yield Retrying(number, wait, error)
+            yield Retrying(number, wait, error, backoff.most(error))
         await backoff.sleep(wait)
         number += 1
 

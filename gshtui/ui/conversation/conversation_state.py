@@ -35,7 +35,6 @@ from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Message, ToolResult
 from gshtui.bus.shell_data import Ran
-from gshtui.text.units import duration
 from gshtui.ui.conversation.conversation_entries import (
     agent_end,
     call_id,
@@ -320,8 +319,7 @@ class ConversationState(msgspec.Struct):
 
     def _word(self, event: Event) -> list[Operation]:
         if isinstance(event, ProviderRetried):
-            text = f"{event.why.rstrip('.')}. Retrying in {duration(event.wait)} (attempt {event.attempt + 1})."
-            return self._put(NoticeEntry(self._retry_id, "warning", text))
+            return self._put(NoticeEntry(self._retry_id, "warning", event.why))  # when again: below the input
         if isinstance(event, ModelChanged):
             label = event.label or event.model
             before, self.label = self.label, label

@@ -120,6 +120,10 @@ class PromptInput(FoldingArea):
         self.editing = ""
         """Id of the waiting prompt being edited; empty: a new prompt."""
         self._edited_agent = agent
+        self.failed = False
+        """Whether the turn of the agent's last prompt has failed."""
+        self._prompts: dict[str, str] = {}
+        """What was sent to each agent last."""
         self.popup = popup or CompletionPopup()
         self._sheet = keys or QuickKeys()
         self.drafts = Drafts(self, self.place, DraftKeeper(self.project, self.complain) if keep_drafts else None)
@@ -226,6 +230,8 @@ class PromptInput(FoldingArea):
             return wanted if self._completion.wants_enter else "listing"
         if self._vi is not None and not self._vi.types:
             return "normal"
+        if self.failed and not self.text and self.addressee.agent in self._prompts:
+            return "failed"
         return "editing" if self.editing else "writing"
 
     @property
@@ -233,7 +239,9 @@ class PromptInput(FoldingArea):
         """Whether it has the focus, and escape leaves nothing in it before it ends what goes on."""
         first = self._vi is not None and self._vi.types
         standing = self.front_scroll is not None and self.front_scroll.standing
-        return self.screen.focused is self and not (first or standing) and self.key_use in ("writing", "normal")
+        return (
+            self.screen.focused is self and not (first or standing) and self.key_use in ("writing", "normal", "failed")
+        )
 
     def _look_at_keys(self) -> None:
         # While candidates for the newest letter are awaited, the ones before it are still in sight.
@@ -491,7 +499,7 @@ class PromptInput(FoldingArea):
             self._send()
 
     def _send(self) -> None:
-        text = self.value
+        text = self._prompts[self.addressee.agent] if self.key_use == "failed" else self.value
         target = route(text, self.commands, self.addressee.offers)
         if isinstance(target, ToAgent) and self.addressee.ended and not self.addressee.call:
             target = NothingToSend(f"{self.addressee.gone}.")  # what was written stays
@@ -500,6 +508,8 @@ class PromptInput(FoldingArea):
                 self.complain(target.why)
             return
         self.post_message(sent_as(target, self.addressee, self.project))
+        if isinstance(target, ToAgent):
+            self._prompts[self.addressee.agent] = text
         self.post_message(self.Sent(text))
         self.past.add(text)
         self.place("")

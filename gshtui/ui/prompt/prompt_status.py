@@ -6,6 +6,7 @@ A pure reducer and the line that shows it, with a clock that runs only while som
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -100,7 +101,7 @@ class StatusState(msgspec.Struct, frozen=True):
     """When the turn began, seconds since the epoch; 0: no turn."""
     changed: float = 0.0
     """When it began what it does now."""
-    retry: str = ""
+    retry: ProviderRetried | None = None
     queued: frozenset[str] = frozenset()
     held: frozenset[str] = frozenset()
     """Prompts that wait until the person sends them."""
@@ -120,7 +121,7 @@ class StatusState(msgspec.Struct, frozen=True):
         return self.changed if self.status in ("tool", "waiting") else self.since
 
 
-FAILED = "failed · up brings the prompt back"
+FAILED = "failed"
 
 
 def reduce_status(state: StatusState, event: Event) -> StatusState:
@@ -140,24 +141,24 @@ def reduce_status(state: StatusState, event: Event) -> StatusState:
         case TurnFinished() if event.agent == state.agent:
             ended = {"max_iterations": "stopped at its iteration limit"}.get(event.stop, "")
             ended = FAILED if event.error else ended  # why is in the conversation
-            return replace(state, status="idle", doing="", since=0.0, retry="", ended=ended, answer=None)
+            return replace(state, status="idle", doing="", since=0.0, retry=None, ended=ended, answer=None)
         case AgentStatusChanged() if event.agent == state.agent:
             over = event.status in (*ENDED_STATUSES, "starting")  # a process that was ended finishes no turn
             since = 0.0 if over else state.since
             same = (event.status, event.doing) == (state.status, state.doing)
             changed = state.changed if same else event.at or state.changed
             return replace(
-                state, status=event.status, doing=event.doing, since=since, changed=changed, retry="", answer=None
+                state, status=event.status, doing=event.doing, since=since, changed=changed, retry=None, answer=None
             )
         case TextDelta() if event.agent == state.agent:
             before = state.answer or AnswerProgress(event.at, event.at, -len(event.text))
             return replace(
-                state, answer=AnswerProgress(before.since, event.at, before.characters + len(event.text)), retry=""
+                state, answer=AnswerProgress(before.since, event.at, before.characters + len(event.text)), retry=None
             )
         case ThinkingDelta() if event.agent == state.agent and state.answer is not None:
             return replace(state, answer=None)
         case ProviderRetried() if event.agent == state.agent:
-            return replace(state, retry=f"{event.why} · retrying in {event.wait:.0f} s (attempt {event.attempt + 1})")
+            return replace(state, retry=event)
         case PromptQueued() if event.agent == state.agent:
             queued, held = state.queued - {event.prompt}, state.held - {event.prompt}
             if event.held:
@@ -175,10 +176,13 @@ def reduce_status(state: StatusState, event: Event) -> StatusState:
             return state
 
 
-def doing(state: StatusState) -> str:
+def doing(state: StatusState, now: float = 0.0) -> str:
     """What the agent is doing, in words."""
-    if state.retry:
-        return state.retry
+    if (retry := state.retry) is not None:
+        left = math.ceil(retry.at + retry.wait - now)
+        again = f"Trying again in {left} s" if left > 0 else "Trying again"
+        count = f" · {retry.attempt + 1} of {retry.most}" if retry.most else ""
+        return f"{again}{count}"  # why: in the conversation
     if state.status == "thinking" and state.answer is not None:
         rate = state.answer.rate()
         return f"Writing · ~{rate} tokens/s" if rate else "Writing"
@@ -281,6 +285,7 @@ class PromptStatus(Static):
 
     def _show(self, state: StatusState, before: StatusState) -> None:
         self.state = state
+        self._input.failed = state.ended == FAILED
         if state is not before:
             if bool(state.answer) != bool(before.answer) or replace(state, answer=None) != replace(before, answer=None):
                 self.draw()  # the timer draws how fast an answer comes
@@ -330,7 +335,9 @@ class PromptStatus(Static):
 
     def _busy(self, width: int) -> Content:
         waiting = waits(self.state)
-        return self._going_on(doing(self.state), self.state.counts_from, waiting, width, self._ends_by("interrupt"))
+        return self._going_on(
+            doing(self.state, self._clock()), self.state.counts_from, waiting, width, self._ends_by("interrupt")
+        )
 
     def _late_work(self, width: int) -> Content:
         """The newest of what the person still waits for."""

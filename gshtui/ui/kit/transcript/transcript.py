@@ -275,8 +275,12 @@ class Transcript(KeptLines, can_focus=True):
     def on_click(self, event: events.Click) -> None:
         if event.chain > 1 or self.text_selection is not None:
             return
-        if self.viewport.unseen and event.y == self.size.height - 1:
+        if self._painter.on_badge(event.x, event.y):
             self.action_end()
+            return
+        if not event.y and self.viewport.heading is not None:
+            self.cursor.go_to(self.viewport.heading)
+            self._redraw()
             return
         rows = self.viewport.rows
         if not 0 <= event.y < len(rows) or rows[event.y].line is None:

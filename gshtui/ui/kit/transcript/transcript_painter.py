@@ -16,20 +16,25 @@ from textual.color import Color
 from textual.strip import Strip
 from textual.widget import Widget
 
+from gshtui.text import units
 from gshtui.ui.kit.drawing.highlighter import Highlighter
 from gshtui.ui.kit.drawing.highlights import StyledRange, overlay_styles, selected_span
 from gshtui.ui.kit.drawing.language_loader import LanguageLoader
 from gshtui.ui.kit.drawing.page import NARROWEST, WIDEST, Page, Palette, ThemePalette, make_palette, wants_columns
 from gshtui.ui.kit.drawing.styled_lines import StyledLine, wrapped
-from gshtui.ui.kit.keys.bound_keys import with_keys
+from gshtui.ui.kit.keys.bound_keys import key_of, with_keys
 from gshtui.ui.kit.transcript.document import TranscriptDocument
+from gshtui.ui.kit.transcript.sheet import Sheet
 from gshtui.ui.kit.transcript.transcript_search import TranscriptFinder
 from gshtui.ui.kit.transcript.viewport import GUTTER, BlockCursor, ScreenRow, Viewport
+from gshtui.ui.kit.widgets.fitted_text import fit
 
 if TYPE_CHECKING:
     from gshtui.ui.kit.drawing.terminal_graphics import TerminalGraphics
 
 _MARGIN = 1
+_HEADING = 500
+"""How much of a prompt its one line is made from."""
 
 
 class TranscriptPainter:
@@ -66,8 +71,18 @@ class TranscriptPainter:
         viewport = self._viewport
         if y >= len(viewport.rows):
             return self._below(y)
+        if not y and viewport.heading is not None:
+            return self._heading(viewport.heading)
         strip = self._row(viewport.rows[y], y)
-        return self._with_badge(strip) if viewport.unseen and y == viewport.height - 1 else strip
+        return self._with_badge(strip) if viewport.below and y == viewport.height - 1 else strip
+
+    def _heading(self, prompt: Sheet) -> Strip:
+        """The prompt whose answer is read, in one line."""
+        page = self._document.page
+        words = fit(" ".join(prompt.text[:_HEADING].split()), page.width - 3)
+        line = StyledLine([Segment(f"▌❯ {words}", page.palette.prompt_fill)])
+        filled = line.filled(page.width, page.palette.prompt_fill)
+        return filled.strip_with(self._gutter, self.width, page.palette.text)
 
     def _row(self, row: ScreenRow, y: int) -> Strip:
         width, fill, line = self.width, self._document.page.palette.text, row.line
@@ -106,11 +121,21 @@ class TranscriptPainter:
         spare = max(0, self.width - line.cells) // 2
         return line.strip_with(Segment(" " * spare, page.palette.text), self.width, page.palette.text)
 
+    def _badge(self) -> tuple[int, str]:
+        """From where on the last row says what is below it, and which key goes there."""
+        below, unseen = self._viewport.below, self._viewport.unseen
+        more = f"{units.counted(below, 'more line')}{f', {unseen} new' if unseen else ''}"
+        words = f" ↓ {more} · {key_of(self._widget, 'transcript.end' if self._widget.has_focus else 'chat.end')} "
+        return max(0, (self.width - cell_len(words)) // 2), words
+
+    def on_badge(self, x: int, y: int) -> bool:
+        """Whether the way to the end is drawn there."""
+        start, words = self._badge()
+        return bool(self._viewport.below) and y == self._viewport.height - 1 and start <= x < start + cell_len(words)
+
     def _with_badge(self, strip: Strip) -> Strip:
-        """The row with a badge for new entries below it."""
-        words = f" ↓ {self._viewport.unseen} new below "
+        start, words = self._badge()
         look = self._document.page.palette.badge
-        start = max(0, (self.width - cell_len(words)) // 2)
         badge = Strip([Segment(words, look)]).adjust_cell_length(min(self.width, cell_len(words)), look)
         return Strip.join([strip.crop(0, start), badge, strip.crop(start + badge.cell_length, self.width)])
 

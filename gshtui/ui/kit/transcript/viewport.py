@@ -18,6 +18,8 @@ from gshtui.ui.kit.transcript.sheet import Sheet
 
 GUTTER = 2
 """Cells at the left reserved for the cursor."""
+_ROOMY = 6
+"""Rows from which on one of them may say which prompt is answered here."""
 
 
 class ScreenRow(msgspec.Struct, frozen=True):
@@ -42,6 +44,8 @@ class Viewport:
         """The document row at the top."""
         self.unseen = 0
         """Entries added below while the reader was further up."""
+        self.heading: Sheet | None = None
+        """The prompt whose answer is read, while it is above the view: it covers the first row."""
         self.shift = 0
         """What a row's number for selections is above its number in the document."""
         self._place: RowPosition | None = None
@@ -50,6 +54,12 @@ class Viewport:
     def following(self) -> bool:
         """Whether it stays at the end as the conversation grows."""
         return self._place is None
+
+    @property
+    def below(self) -> int:
+        """Rows below the view, as far as known, where there is a row to say so."""
+        away = not self.following and self.height >= _ROOMY // 2
+        return max(0, self.document.height - self.top - self.height) if away else 0
 
     def follow(self) -> None:
         """Go to the end and follow new entries."""
@@ -108,8 +118,9 @@ class Viewport:
 
         Rows keep their selection numbers when something is added above them.
         """
-        before, top = self.rows, self.top
+        before, top, heading, below = self.rows, self.top, self.heading, self.below
         self.settle()
+        self.heading = None if self.following else self._prompt_above()
         if before and self.document.has(before[0].sheet) and before[0].block < len(before[0].sheet.blocks):
             first = before[0]
             self.shift += top - self.document.top(RowPosition(first.sheet, first.block, first.at))
@@ -118,13 +129,25 @@ class Viewport:
         now = self.rows
         if not before or not now:
             return None
-        badge = self.height - 1 if self.unseen else -1
         rows = range(max(len(before), len(now)))
-        return {at for at in rows if at == badge or not _alike(_at(before, at), _at(now, at))}
+        covered = {0} if self.heading is not heading else set[int]()
+        covered |= {self.height - 1} if self.below or below else set[int]()
+        return covered | {at for at in rows if not _alike(_at(before, at), _at(now, at))}
+
+    def _prompt_above(self) -> Sheet | None:
+        """The prompt of the turn at the top of the view, if its first row is above that."""
+        if not self.rows or self.height < _ROOMY:
+            return None
+        first, sheets = self.rows[0], self.document.sheets
+        own = first.block == 0 and first.at <= first.sheet.gap
+        for at in range(self.document.index(first.sheet), -1, -1):
+            if isinstance(sheets[at].entry, PromptEntry):
+                return None if own and sheets[at] is first.sheet else sheets[at]
+        return None
 
     def clear(self) -> None:
         """Reset: the document was cleared."""
-        self.rows, self.top, self.unseen = [], 0, 0
+        self.rows, self.top, self.unseen, self.heading = [], 0, 0, None
         self._place = None
 
     def number(self, y: int) -> int:
@@ -257,13 +280,17 @@ class BlockCursor:
         found = range(at + 1, len(sheets)) if direction > 0 else range(at - 1, -1, -1)
         prompt = next((sheets[n] for n in found if isinstance(sheets[n].entry, PromptEntry)), None)
         if prompt is not None:
-            self.place(prompt)
-            self.standing = True
-            self._viewport.show(prompt, 0, prompt.gap)
+            self.go_to(prompt)
         elif direction > 0:
             self.go_end()
         else:
             self.go_home()
+
+    def go_to(self, prompt: Sheet) -> None:
+        """Go to a prompt, at the top."""
+        self.place(prompt)
+        self.standing = True
+        self._viewport.show(prompt, 0, prompt.gap)
 
     def toggle(self) -> bool:
         """Open or fold its entry, whose first line stays in place; False: the entry cannot be opened."""
@@ -358,7 +385,8 @@ class BlockCursor:
         gap = self.sheet.blocks[first].gap
         top = viewport.row_of(self.sheet, first)
         bottom = viewport.row_of(self.sheet, last)
-        if top is not None and bottom is not None and not self._hidden(1) and not self._hidden(-1):
+        covered = viewport.heading is not None and top is not None and top + gap == 0
+        if top is not None and bottom is not None and not covered and not self._hidden(1) and not self._hidden(-1):
             return
         below = document.top_of(self.sheet, first) > viewport.top
         if height > viewport.height or not below or context:
