@@ -121,10 +121,10 @@ async def test_a_prompt_with_a_short_answer_is_marked_and_stays_while_more_comes
         await press(app, pilot, "ctrl+up")
         [marked] = [said for said in rows(transcript) if said.startswith("▌ ")]
         assert "prompt 2" in marked
-        top = rows(transcript)[0]
+        top = rows(transcript)[1]
         app.feed(TextDelta(agent="main", session=S, message="new", text="more\n\n" * 40))
         await wait_until_drawn(pilot, transcript)
-        assert rows(transcript)[0] == top
+        assert rows(transcript)[1] == top
 
 
 async def test_sending_goes_to_the_end() -> None:
