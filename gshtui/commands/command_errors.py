@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from functools import wraps
 from typing import TypeVar
 
@@ -19,6 +20,15 @@ def command_error(error: ExpectedError) -> CommandError:
     return CommandError(error.message, hint=error.hint, data=None if kind is None else {"kind": kind})
 
 
+@contextmanager
+def command_errors(*kinds: type[ExpectedError]) -> Generator[None]:
+    """Raise the block's errors of these classes as command errors."""
+    try:
+        yield
+    except kinds as error:
+        raise command_error(error) from error
+
+
 def raising_command_errors(
     run: Callable[[Invocation, A], Awaitable[R]], kind: type[ExpectedError]
 ) -> Callable[[Invocation, A], Awaitable[R]]:
@@ -26,9 +36,7 @@ def raising_command_errors(
 
     @wraps(run)
     async def guarded(invocation: Invocation, parameters: A) -> R:
-        try:
+        with command_errors(kind):
             return await run(invocation, parameters)
-        except kind as error:
-            raise command_error(error) from error
 
     return guarded

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from msgspec.structs import replace
 from pydantic import Field
 
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Access,
     Assessment,
@@ -97,15 +97,13 @@ async def _echo(_invocation: Invocation, given: EchoParameters) -> Outcome:
 
 async def _env(invocation: Invocation, given: EnvParameters) -> Outcome:
     variables = invocation.variables
-    try:
+    with command_errors(VariableError):
         if given.remove:
             variables.remove(given.name)
             return Outcome({"removed": given.name}, f"${given.name} is removed.")
         if given.value is not None:
             variables.set(given.name, given.value)
             return Outcome(given.value.data, given.value.text)
-    except VariableError as error:
-        raise command_error(error) from error
     if given.name:
         if given.name not in variables:
             raise UsageError(f"There is no variable {given.name!r}.", hint=f"`env name={given.name} value=…` sets it.")

@@ -9,7 +9,7 @@ from typing import ClassVar, TypeVar
 import msgspec
 from pydantic import Field
 
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -119,10 +119,8 @@ def commands() -> list[AnyCommand]:
 
 
 async def _in_thread(look: Callable[[], T]) -> T:
-    try:
+    with command_errors(PluginError):
         return await asyncio.to_thread(look)
-    except PluginError as error:
-        raise command_error(error) from error
 
 
 async def _list(invocation: Invocation, _wanted: ListPlugins) -> PluginListing:

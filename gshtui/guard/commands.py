@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 from pydantic import Field
 
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -144,11 +144,9 @@ def commands(settings: Settings, store: Callable[[], Store | None]) -> list[AnyC
         if invocation.caller.is_agent:
             return RuleList(book)
         record = store()
-        try:
+        with command_errors(StoreError):
             old = [] if record is None else await record.grants.find_all(str(invocation.project))
             return RuleList(book, tuple(old))
-        except StoreError as error:
-            raise command_error(error) from error
 
     async def read_log(_invocation: Invocation, wanted: ReadDecisions) -> DecisionList:
         from gshtui.guard.rules.decision_log import DecisionQuery, read_decisions

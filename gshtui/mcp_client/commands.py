@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -387,12 +387,10 @@ class _Handlers:
             raise CommandError(
                 f"The MCP server {wanted.name} is switched off.", hint=f"`mcp enable {wanted.name}` switches it on."
             )
-        try:
+        with command_errors(McpError):
             await pool.allow(wanted.name, "")
             connection = pool.connection(wanted.name)
             await connection.restart()
-        except McpError as error:
-            raise command_error(error) from error
         return calls.ServerAnswer(wanted.name, f"{wanted.name} was started in {connection.started_in:.1f} s.")
 
     async def resources(self, _invocation: Invocation, wanted: calls.ListResources) -> calls.ResourceList:
@@ -408,17 +406,13 @@ class _Handlers:
         row = await self._row(await self._definition(wanted.name))
         if not row.agreed or not row.definition.settings.enabled:
             return calls.ResourceList(())
-        try:
+        with command_errors(McpError):
             found = await named_resources(pool.connection(wanted.name), ToolCaller())
-        except McpError as error:
-            raise command_error(error) from error
         return calls.ResourceList(tuple(calls.NamedResource(wanted.name, uri, about) for uri, about in found))
 
     async def answer(self, _invocation: Invocation, wanted: calls.AnswerServer) -> calls.ServerAnswer:
-        try:
+        with command_errors(McpError):
             self._pool().elicitations.answer(wanted.name, wanted.values)
-        except McpError as error:
-            raise command_error(error) from error
         return calls.ServerAnswer(wanted.name, f"{wanted.name} has its answer.")
 
     def _pool(self) -> ServerPool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import Access, Assessment, Command, Effect, Invocation, Outcome
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import ToolParameters
@@ -96,12 +96,10 @@ def resource_command(connection: Callable[[], ServerConnection], server: str, fi
     async def run(invocation: Invocation, parameters: ResourceParameters) -> Outcome:
         agent = invocation.caller.name if invocation.caller.is_agent else invocation.agent
         caller = ToolCaller(agent, invocation.session, invocation.call)
-        try:
+        with command_errors(McpError):
             if not parameters.uri:
                 return Outcome(None, await list_resources(connection(), caller))
             text = await read_resource(connection(), parameters.uri, caller, files)
-        except McpError as error:
-            raise command_error(error) from error
         return Outcome({"uri": parameters.uri, "text": text}, text or "(empty)")
 
     async def assess(_invocation: Invocation, parameters: ResourceParameters) -> Assessment:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from pydantic import ConfigDict, model_validator
 from pydantic.json_schema import DEFAULT_REF_TEMPLATE, GenerateJsonSchema, JsonSchemaMode
 
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import Access, Assessment, Command, CommandError, Effect, Invocation, Outcome
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import ToolParameters
@@ -177,10 +177,8 @@ class _ServerTool:
         async def call(session: SdkSession) -> Any:
             return await session.call_tool(self._pin.name, arguments, note)
 
-        try:
+        with command_errors(McpError):
             result = await connection.run_watched(call, ToolCaller(agent, invocation.session, invocation.call), watch)
-        except McpError as error:
-            raise command_error(error) from error
         return await asyncio.to_thread(answer_outcome.call_outcome, result, self._files)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import msgspec
 from pydantic import Field
 
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import Action, Command, Invocation, Outcome, Parameters, Returns
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellOption
@@ -107,10 +107,8 @@ def commands(settings: Settings, store: Callable[[], Store | None], flush: Flush
     async def wanted(invocation: Invocation, given: FindLogs | ReadLog) -> log_reader.LogQuery:
         await flush()
         query = log_query(given.query, given.type, given.agent, given.since, given.until)
-        try:
+        with command_errors(StoreError):
             return await of_scope(store(), project_scope(invocation), query)
-        except StoreError as error:
-            raise command_error(error) from error
 
     async def find(invocation: Invocation, given: FindLogs) -> FoundRecords:
         query = await wanted(invocation, given)

@@ -18,7 +18,7 @@ import msgspec
 from pydantic import Field
 
 from gshtui.bus.shell_data import ShellNote, ShellRecord
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Action,
     Assessment,
@@ -134,7 +134,7 @@ def commands(store: Store, logs: Path, sync_shells: SyncShells, flush_log: SyncS
 
     async def search(invocation: Invocation, parameters: SearchPast) -> FoundPast:
         _check(parameters)
-        try:
+        with command_errors(StoreError):
             match parameters.source:
                 case "shell_history":
                     await sync_shells()
@@ -148,8 +148,6 @@ def commands(store: Store, logs: Path, sync_shells: SyncShells, flush_log: SyncS
                     await flush_log()
                     found = await asyncio.to_thread(log_reader.find_records, logs, wanted, p.last_n)
                     return FoundPast(p.source, p.query, records=found)
-        except StoreError as error:
-            raise command_error(error) from error
 
     async def assess(invocation: Invocation, parameters: SearchPast) -> Assessment:
         scope = _scope(invocation, parameters.cwd)

@@ -16,7 +16,7 @@ from pydantic import Field
 from gshtui.bus.context_data import Task
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.bus.events.context_events import PlanEditRequested
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_error, command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -106,20 +106,16 @@ def commands(lists: TaskStore, session_of: SessionLookup, leave_plan_mode: Leave
 
     async def find(invocation: Invocation, agent: str) -> tuple[str, str]:
         agent = agent or invocation.addressed
-        try:
+        with command_errors(StoreError):
             session = (invocation.session if agent == invocation.agent else "") or await session_of(agent)
-        except StoreError as error:
-            raise command_error(error) from error
         if not session:
             raise CommandError(f"There is no agent {one_line(agent, 40)!r} with a conversation.")
         return agent, session
 
     async def read(invocation: Invocation, agent: str) -> Plan:
         agent, session = await find(invocation, agent)
-        try:
+        with command_errors(StoreError):
             return Plan(agent, await lists.tasks(session))
-        except StoreError as error:
-            raise command_error(error) from error
 
     async def show(invocation: Invocation, wanted: ShowPlan | EditPlan) -> Plan:
         return await read(invocation, wanted.agent)

@@ -19,7 +19,7 @@ from gshtui.bus.context_data import Task
 from gshtui.bus.event import Event
 from gshtui.bus.events.context_events import TasksChanged
 from gshtui.bus.events.session_events import SessionOpened
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_error, command_errors
 from gshtui.commands.declaration import (
     Assessment,
     Command,
@@ -220,10 +220,8 @@ def commands(context_store: TaskStore, session_of: SessionLookup) -> list[AnyCom
     async def run(invocation: Invocation, parameters: TodoParameters) -> Outcome:
         agent = parameters.agent or invocation.addressed
         own = agent == invocation.agent
-        try:
+        with command_errors(StoreError):
             session = (invocation.session if own else "") or await session_of(agent)
-        except StoreError as error:
-            raise command_error(error) from error
         if not session:
             raise CommandError(f"There is no agent {agent!r} with a conversation.", hint="`agents` lists them.")
         if invocation.caller.is_agent and not own and parameters.action != "list":

@@ -40,10 +40,9 @@ from gshtui.fleet.core import agent_calls as calls
 from gshtui.fleet.core import agent_tables
 from gshtui.fleet.core.agent_calls import ExplainedStatus
 from gshtui.fleet.core.agent_states import AgentState
-from gshtui.fleet.core.fleet_context import from_store_error
+from gshtui.fleet.core.fleet_context import fleet_errors
 from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle.fleet import Fleet
-from gshtui.store.engine.store_errors import StoreError
 from gshtui.text.markdown_table import bare_columns, cell
 from gshtui.text.markdown_table import table as made_table
 from gshtui.text.sanitise import literal, one_line, visible
@@ -368,10 +367,8 @@ class _Agents:
         local = self._local()
         known = {key for row in self._fleet.rows() for key in (row.id, row.session)}
         known |= {agent.row.session for agent in local}
-        try:
+        with fleet_errors():
             windows = await self._windows(cwd)
-        except StoreError as error:
-            raise from_store_error(error) from error
         return [*local, *(one for one in windows if one.row.id not in known and one.row.session not in known)]
 
     async def _show(self, _invocation: Invocation, parameters: calls.ShowAgent) -> calls.AgentReport:

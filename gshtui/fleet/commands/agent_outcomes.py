@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from gshtui.bus.agent_data import AT_WORK, AgentRow, AnswerSource, OpenQuestion, QuestionChoice
 from gshtui.bus.letter import Letter
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import CommandError, Invocation, Outcome, UsageError
 from gshtui.fleet.core import agent_calls as calls
 from gshtui.fleet.core import agent_tables
@@ -55,7 +55,7 @@ class AgentMessages:
     async def _stream(self, invocation: Invocation, parameters: calls.SendToAgent) -> AsyncGenerator[calls.SentMessage]:
         """The answer's words as the agent writes them down, then the whole of it."""
         sender = invocation.caller.name if invocation.caller.is_agent else "person"
-        try:
+        with command_errors(FleetError):
             row = await self._fleet.find(parameters.agent)
             await self._fleet.follow(row.id)
             stream = await self._fleet.answer_feed(row.id)
@@ -67,8 +67,6 @@ class AgentMessages:
                 yield await self._unanswered(row, message, parameters.timeout)
             else:
                 yield replace(self._answer_of(row, stream.letter), told=stream.is_told)
-        except FleetError as error:
-            raise command_error(error) from error
 
     async def _answered(self, row: AgentRow, message: str, timeout: float) -> calls.SentMessage:
         """Wait for the answer to a message."""

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from gshtui import __version__
 from gshtui.bus.agent_data import AgentRow
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -267,10 +267,8 @@ def commands(hosts: HostLinks, store: Callable[[], Store | None]) -> list[AnyCom
 
 async def _told(work: Awaitable[T]) -> T:
     """Its result. Raises `CommandError` for what a host refuses."""
-    try:
+    with command_errors(HostError):
         return await work
-    except HostError as error:
-        raise command_error(error) from error
 
 
 def _connection(state: HostState) -> str:

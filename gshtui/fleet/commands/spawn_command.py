@@ -13,7 +13,7 @@ import msgspec
 from pydantic import Field
 
 from gshtui.bus.agent_data import AgentRow, GuardMode, SpawnRequest
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Action,
     Assessment,
@@ -114,11 +114,9 @@ def spawn_command(fleet: Fleet) -> AnyCommand:
 
     async def spawn(invocation: Invocation, parameters: SpawnAgent) -> AgentRow:
         request = await _request(invocation, parameters)
-        try:
+        with command_errors(FleetError):
             setup = parameters.setup or (parameters.yes and await plan(request) is not None)
             row = await fleet.spawn(request, by_person=not invocation.caller.is_agent, setup=setup)
-        except FleetError as error:
-            raise command_error(error) from error
         if parameters.attach:
             to_attach.add(row.id)
         return row

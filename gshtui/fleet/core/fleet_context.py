@@ -262,11 +262,9 @@ class FleetContext:
         """The agent of this id (leading zeros may be missing) or name. Raises `FleetError`: there is none (`unknown`),
         or the record cannot be read (`store`).
         """
-        try:
+        with fleet_errors():
             found = await self.store.agents.find(wanted)
             await self.rows.load()
-        except StoreError as error:
-            raise from_store_error(error) from error
         row = self.rows.get(found.id)
         return row if row is not None else found
 
@@ -301,3 +299,12 @@ def out_of_reach(row: AgentRow, hint: str = "") -> FleetError:
 
 def from_store_error(error: StoreError) -> FleetError:
     return FleetError("unknown" if error.kind == "unknown" else "store", error.message, hint=error.hint)
+
+
+@contextlib.contextmanager
+def fleet_errors() -> Generator[None]:
+    """Raise the block's errors of the record as the fleet's."""
+    try:
+        yield
+    except StoreError as error:
+        raise from_store_error(error) from error

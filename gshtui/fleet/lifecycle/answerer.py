@@ -22,7 +22,7 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.bus.letter import Letter
 from gshtui.fleet.core.agent_programs import Programs, from_session_error
 from gshtui.fleet.core.agent_tables import program_words
-from gshtui.fleet.core.fleet_context import FleetContext, from_store_error
+from gshtui.fleet.core.fleet_context import FleetContext, fleet_errors
 from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle.agent_buses import AgentBuses
 from gshtui.fleet.mail.delivery_state import ANSWER
@@ -76,10 +76,8 @@ class AnswerFeed:
         Raises `FleetError`: the record cannot be read.
         """
         until = time.monotonic() + timeout
-        try:
+        with fleet_errors():
             letter = await self._context.store.mail.find(message)
-        except StoreError as error:
-            raise from_store_error(error) from error
         while self.letter is None and time.monotonic() < until:
             if piece := await self._added(letter):
                 yield piece

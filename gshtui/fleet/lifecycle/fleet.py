@@ -23,6 +23,7 @@ from gshtui.fleet.core.agent_terminals import AgentTerminals
 from gshtui.fleet.core.fleet_context import (
     AgentRows,
     FleetContext,
+    fleet_errors,
     from_store_error,
     is_away,
     is_over,
@@ -270,10 +271,8 @@ class Fleet:
 
     async def refresh(self) -> list[AgentRow]:
         """Check the terminals and the record now; returns every row."""
-        try:
+        with fleet_errors():
             self._reconciler.tell_lost(await self._reconciler.find_lost())
-        except StoreError as error:
-            raise from_store_error(error) from error
         return self.rows()
 
     async def show(self, id: str) -> str:
@@ -391,10 +390,8 @@ class Fleet:
     async def fork(self, request: SpawnRequest, *, setup: bool = False) -> RevivedAgent:
         """Start a copy of the agent that `request.fork` names, for a person; says what became of its conversation."""
         row = await self.spawn(request, by_person=True, setup=setup)
-        try:
+        with fleet_errors():
             made = await self._context.store.agents.request(row.id)
-        except StoreError as error:
-            raise from_store_error(error) from error
         began = "started without the conversation" if request.anew else "started anew, since nothing had been said yet"
         return RevivedAgent(row, "goes on from a copy of the conversation" if made.conversation else began)
 
@@ -456,10 +453,8 @@ class Fleet:
 
     async def letter(self, message: str) -> Letter:
         """A message that was sent, as it is on record now."""
-        try:
+        with fleet_errors():
             return await self._context.store.mail.find(message)
-        except StoreError as error:
-            raise from_store_error(error) from error
 
     async def last_answer(self, id: str) -> tuple[str, AnswerSource]:
         """What the agent said last in its last turn, and where that is known from; empty if it said nothing yet."""
@@ -500,10 +495,8 @@ class Fleet:
 
     async def agent_around(self) -> AgentRow | None:
         """The agent whose program has started the process that asks, however deep below; `None`: no agent's has."""
-        try:
+        with fleet_errors():
             await self._context.rows.load()  # a folder's workspace may have looked at none yet
-        except StoreError as error:
-            raise from_store_error(error) from error
         around, named = await asyncio.to_thread(process_tree.above, caller_pid()), caller_environ().get(AGENT)
         rows = self._context.rows.all()
         of_program = (row for row in rows if (row.pid, row.pid_started) in around)
@@ -564,17 +557,13 @@ class Fleet:
             raise FleetError(
                 "ended", f"{row.name} ({row.id}) has ended.", hint=f"`agent remove {row.id}` removes it from the list."
             )
-        try:
+        with fleet_errors():
             return await self._killer.kill(row, now=now or self._context.options.visiting)
-        except StoreError as error:
-            raise from_store_error(error) from error
 
     async def undo_kill(self, id: str) -> AgentRow:
         """Undo a kill: let the agent continue."""
-        try:
+        with fleet_errors():
             return await self._killer.undo(await self.find(id))
-        except StoreError as error:
-            raise from_store_error(error) from error
 
     async def restart(self, id: str) -> RevivedAgent:
         """Restart the agent, with its conversation if its program supports that."""
@@ -600,10 +589,8 @@ class Fleet:
         return await self._recoverer.plan([await self.find(id)] if id else lost)
 
     async def _lost(self) -> list[AgentRow]:
-        try:
+        with fleet_errors():
             self._reconciler.tell_lost(await self._reconciler.find_all_lost())
-        except StoreError as error:
-            raise from_store_error(error) from error
         return [row for row in self.rows(everywhere=False) if is_recoverable(row)]
 
     async def remove(self, id: str) -> None:
@@ -611,11 +598,9 @@ class Fleet:
         row = await self.find(id)
         if not is_over(row):
             raise FleetError("busy", f"{row.name} ({row.id}) has not ended.", hint=f"`agent kill {row.id}` kills it.")
-        try:
+        with fleet_errors():
             await self._killer.clear(row)
             await self._context.store.agents.remove(row.id)
-        except StoreError as error:
-            raise from_store_error(error) from error
         self._context.rows.drop(row.id)
         await asyncio.to_thread(remove_agent_files, self._context.options.data, row.id)
 
@@ -626,10 +611,8 @@ class Fleet:
             raise FleetError("busy", f"{row.name} ({row.id}) has not ended.", hint=f"`agent kill {row.id}` kills it.")
         if row.archived:
             return row
-        try:
+        with fleet_errors():
             await self._killer.clear(row)
-        except StoreError as error:
-            raise from_store_error(error) from error
         return await self._change(row, archived=time.time(), unread=0, needs_you=False, pane="")
 
     async def unarchive(self, id: str) -> AgentRow:
@@ -653,10 +636,8 @@ class Fleet:
         return row
 
     async def _change(self, row: AgentRow, **fields: object) -> AgentRow:
-        try:
+        with fleet_errors():
             return await self._context.rows.change(row.id, **fields)
-        except StoreError as error:
-            raise from_store_error(error) from error
 
     async def _visit(self, row: AgentRow, matches: Callable[[AgentRow], bool], timeout: float) -> AgentRow:
         """Wait by polling, in a hub that follows no agents."""

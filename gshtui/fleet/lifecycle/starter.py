@@ -20,6 +20,7 @@ from gshtui.fleet.core.agent_programs import PERSON, Programs, is_known
 from gshtui.fleet.core.agent_terminals import begin_of, session_mark, socket_name
 from gshtui.fleet.core.fleet_context import (
     FleetContext,
+    fleet_errors,
     from_store_error,
     is_away,
     is_over,
@@ -515,7 +516,7 @@ class Recoverer:
     async def restart(self, row: AgentRow) -> RevivedAgent:
         """End what runs of it, then start it again; without its memory where its program cannot have it back."""
         async with self._turn:
-            try:
+            with fleet_errors():
                 row = await self._bind(row)
                 if row.kind == "cli" and not is_over(row):
                     await self._programs.written_down(row)  # what has ended writes nothing more
@@ -525,8 +526,6 @@ class Recoverer:
                     fresh = await self._starter.restart(row, blank_is_fine=True)
                     again = await self._context.rows.change(fresh.row.id, failures=0, reported=False, report="")
                 return RevivedAgent(again, fresh.how)
-            except StoreError as error:
-                raise from_store_error(error) from error
 
     async def recover(self, row: AgentRow) -> RevivedAgent:
         """Bring a lost agent back. Raises `FleetError` when it is not lost, has no memory left, or fails."""
@@ -536,10 +535,8 @@ class Recoverer:
             hint = f"`agent restart {row.id}` restarts it anyway."
             raise FleetError("invalid", f"{row.name} ({row.id}) is not lost; its status is {row.status}.", hint=hint)
         async with self._turn:
-            try:
+            with fleet_errors():
                 return await self._recover(row)
-            except StoreError as error:
-                raise from_store_error(error) from error
 
     async def recover_all(self, rows: list[AgentRow]) -> RecoveredAgents:
         """Bring back as many as can be, one by one; stops after two that did not come up.
@@ -564,10 +561,8 @@ class Recoverer:
 
     async def plan(self, rows: list[AgentRow]) -> list[RecoveryPlan]:
         """What recovering these would do; changes nothing."""
-        try:
+        with fleet_errors():
             return [await self._starter.plan(row) for row in rows]
-        except StoreError as error:
-            raise from_store_error(error) from error
 
     async def _recover(self, row: AgentRow) -> RevivedAgent:
         await self._killer.clear(row)

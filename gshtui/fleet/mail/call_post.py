@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, GuardMode
 from gshtui.bus.call_data import CallAsk, CallMessage
 from gshtui.calls.call_delivery import Recipient
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.core.agent_programs import Programs
 from gshtui.fleet.mail.mail_service import MailService
@@ -43,10 +43,8 @@ class CallMail:
 
     async def everyone(self) -> list[Recipient]:
         """Those that live here, and those in terminals, whatever their folder. Raises `CommandError`."""
-        try:
+        with command_errors(StoreError):
             rows = await self._store.agents.find_all()
-        except StoreError as error:
-            raise command_error(error) from error
         found = [Recipient(name, name, own=True) for name in self._local()]
         for row in rows:
             gone = row.killed or row.ended or row.status in ENDED_STATUSES

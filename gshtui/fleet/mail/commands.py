@@ -20,7 +20,7 @@ from gshtui.bus.letter import OPEN, PERSON, Letter
 from gshtui.calls.call_letter import unknown_words
 from gshtui.calls.call_service import CallService
 from gshtui.calls.commands import message_json
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Access,
     Assessment,
@@ -58,7 +58,7 @@ async def wait_for_answer(store: Store, letter: Letter, timeout: float) -> Outco
     message was dropped, or the record failed.
     """
     now = letter
-    try:
+    with command_errors(StoreError):
         try:
             async with time_limit(timeout):
                 while not now.answered and now.state != "dropped":
@@ -71,8 +71,6 @@ async def wait_for_answer(store: Store, letter: Letter, timeout: float) -> Outco
                 # Nobody waits for it any more: it is a message like any other.
                 kind = "call" if letter.call else "say"
                 await asyncio.shield(store.mail.change(letter.id, kind=kind))
-    except StoreError as error:
-        raise command_error(error) from error
     to = now.recipient_name or now.recipient
     if now.state == "dropped":
         raise CommandError(f"{to} will not answer: {now.why or 'the message was dropped.'}")
@@ -108,10 +106,8 @@ def mail_command(room: MailService) -> AnyCommand:
     """The command, over this hub's mail."""
 
     async def run(_invocation: Invocation, parameters: MailParameters) -> Outcome:
-        try:
+        with command_errors(StoreError):
             return await _run(room, parameters)
-        except StoreError as error:
-            raise command_error(error) from error
 
     async def complete(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
         if parameter == "action":
@@ -453,17 +449,13 @@ class _Family:
         ask = next((one for one in said.asks if one.member == to.id), None)
         if ask is None or ask.refused:
             raise CommandError(ask.refused if ask is not None else f"{to.name} was not asked.")
-        try:
+        with command_errors(StoreError):
             return await self._store.mail.find(ask.letter), unknown_words(said)
-        except StoreError as error:
-            raise command_error(error) from error
 
     async def _said(self, message: CallMessage) -> Outcome:
         """What was said, and whom it was put to."""
-        try:
+        with command_errors(StoreError):
             call = await self._store.calls.find(message.call)
-        except StoreError as error:
-            raise command_error(error) from error
         names = {one.member: one.name or one.member for one in call.members}
         asked = [names.get(ask.member, ask.member) for ask in message.asks if not ask.refused]
         refused = [f"{names.get(ask.member, ask.member)}: {ask.refused}" for ask in message.asks if ask.refused]

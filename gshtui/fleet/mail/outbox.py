@@ -18,7 +18,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
 from gshtui.bus.events.fleet_events import MessagePosted, MessageQueued
 from gshtui.bus.letter import OPEN, PERSON, Letter, LetterKind
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_error, command_errors
 from gshtui.commands.declaration import CommandError
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
@@ -243,7 +243,7 @@ class MailOutbox:
         """
         if not text.strip():
             raise CommandError("The message is empty.", hint="Add the text of the message.")
-        try:
+        with command_errors(StoreError):
             row = await self.addresses.row(sender) if sender != PERSON else None
             letter = Letter(
                 id=new_id(),
@@ -261,8 +261,6 @@ class MailOutbox:
             if sender != PERSON and kind != "send":
                 await self._check(letter)
             letter = await self._store.mail.add(letter)
-        except StoreError as error:
-            raise command_error(error) from error
         return self._publish(letter)
 
     async def post_in_call(
@@ -272,7 +270,7 @@ class MailOutbox:
         of the agent that said it; empty: a person did.
         """
         by_agent = message.role != "user"
-        try:
+        with command_errors(StoreError):
             with contextlib.suppress(StoreError):
                 return await self._store.mail.find(ask.letter)
             letter = Letter(
@@ -292,16 +290,12 @@ class MailOutbox:
             if by_agent:
                 await self._check(letter)
             letter = await self._store.mail.add(letter)
-        except StoreError as error:
-            raise command_error(error) from error
         return self._publish(letter)
 
     async def depth(self, sender: str) -> int:
         """The depth of what this agent says now: of messages that led to it, itself included. Raises `CommandError`."""
-        try:
+        with command_errors(StoreError):
             return await self._chains.depth(sender)
-        except StoreError as error:
-            raise command_error(error) from error
 
     def mode_of(self, agent: str) -> GuardMode:
         return self._mode_of(agent)

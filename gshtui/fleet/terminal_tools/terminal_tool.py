@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 import msgspec
 from pydantic import Field
 
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Mark, Outcome
 from gshtui.commands.schema import FOR_PEOPLE, ToolParameters
 from gshtui.fleet.terminal_tools import sentinel, shared_shell
@@ -83,10 +83,8 @@ async def assess(
     reach: TerminalTargets, told: ApprovedState, invocation: Invocation, parameters: TerminalParameters
 ) -> Assessment:
     """Judge the line for the shell's current folder. `always` is never offered: the shell decides what really runs."""
-    try:
+    with command_errors(TmuxError):
         info = await reach.shared.find()
-    except TmuxError as error:
-        raise command_error(error) from error
     folder = invocation.cwd if info is None else await reach.shared.folder(info, invocation.cwd)
     told.note(invocation, folder, f"the shared shell was in {folder}")
     place = await asyncio.to_thread(path_location.locate, invocation, str(folder))
@@ -108,7 +106,7 @@ async def run(
     """Run it. `limit`: bytes of output to return if the caller sets no limit."""
     command = _checked(invocation, parameters.command)
     who = "the person" if not invocation.caller.is_agent else f"agent {invocation.caller.name}"
-    try:
+    with command_errors(TmuxError):
         async with shared_shell_lock(reach.socket, f"{who}: {one_line(command, 120)}", reach.patience):
             info = await reach.shared.open(invocation.cwd)
             info = await reach.shared.at_prompt(info.pane, reach.patience)
@@ -132,8 +130,6 @@ async def run(
                 with contextlib.suppress(SessionError):
                     await asyncio.shield(writer.press(("C-c",)))
                 raise
-    except TmuxError as error:
-        raise command_error(error) from error
     return _outcome(ended, reach.shared.session, parameters.timeout_s, invocation.limit(limit))
 
 

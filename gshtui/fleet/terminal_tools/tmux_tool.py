@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 from pydantic import BeforeValidator, Field
 
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_error, command_errors
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Mark, Outcome
 from gshtui.commands.schema import PLAIN, ToolParameters
 from gshtui.fleet.terminal_tools.targets import (
@@ -479,10 +479,8 @@ def _keys(parameters: TmuxParameters) -> list[str]:
         raise CommandError("No keys to press.", hint="Set `keys`: C-c, Enter, Tab, Up, Escape …")
     if len(names) > _MOST_KEYS:
         raise CommandError(f"At most {_MOST_KEYS} keys can be pressed at once; text is typed with `send`.")
-    try:
+    with command_errors(TmuxError):
         return [key_names.tmux_key(name) for name in names]
-    except TmuxError as error:
-        raise command_error(error) from error
 
 
 def _key(invocation: Invocation, target: TerminalTarget) -> tuple[object, ...]:

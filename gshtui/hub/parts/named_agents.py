@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.core.ports import FleetError
 from gshtui.providers.port import ProviderError
@@ -57,19 +57,15 @@ class NamedAgents:
                 mode=table.mode,
                 paths=tuple(table.allowed_paths),
             )
-            try:
+            with command_errors(FleetError):
                 return await self._fleet.spawn(request, by_person=True)
-            except FleetError as error:
-                raise command_error(error) from error
 
     async def _recovered(self, row: AgentRow) -> AgentRow:
         """The agent, whose terminal is brought back if it is gone. Raises `CommandError`."""
         if row.status != "lost":
             return row
-        try:
+        with command_errors(FleetError):
             return (await self._fleet.recover(row.id)).row
-        except FleetError as error:
-            raise command_error(error) from error
 
     async def _known(self, name: str) -> AgentRow | None:
         with contextlib.suppress(StoreError):

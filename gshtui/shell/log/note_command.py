@@ -15,7 +15,7 @@ from pydantic import Field
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.shell_events import ShellNoted
 from gshtui.bus.shell_data import ShellNote
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -67,10 +67,8 @@ def commands(store: Store, bus: Bus, redactor: Callable[[], Redactor]) -> list[A
         if not text:
             raise UsageError("Write the remark.", hint="For example: note the staging database is the old one")
         note = ShellNote("note", redactor().redact(text), time.time(), cwd=str(invocation.cwd))
-        try:
+        with command_errors(StoreError):
             await store.shells.add_all((), [(note, 0)])
-        except StoreError as error:
-            raise command_error(error) from error
         bus.publish(ShellNoted(at=note.at, shell=note.shell, text=note.text, cwd=note.cwd))
         return KeptNote(note.text, note.cwd, note.at)
 

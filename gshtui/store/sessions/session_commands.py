@@ -16,7 +16,7 @@ import msgspec
 from pydantic import Field
 
 from gshtui.bus.events.session_events import SessionChangeRequested
-from gshtui.commands.command_errors import command_error, raising_command_errors
+from gshtui.commands.command_errors import command_errors, raising_command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -264,10 +264,8 @@ class _Sessions(Family[SessionParameters]):
         return calls.RemovedSessions(found)
 
     async def _ask_removal(self, invocation: Invocation, parameters: calls.RemoveSessions) -> Question | None:
-        try:
+        with command_errors(StoreError):
             found = await self._unwanted(invocation, parameters)
-        except StoreError as error:
-            raise command_error(error) from error
         if not found:
             return None
         what = f"{len(found)} conversations" if len(found) > 1 else "this conversation"
@@ -314,10 +312,8 @@ class _Sessions(Family[SessionParameters]):
             raise CommandError("No model is connected that could summarise it.")
         redact = str if self._redactor is None else await asyncio.to_thread(self._redactor)
         messages = (message async for _, message in session_export.all_messages(self._store, info.id))
-        try:
+        with command_errors(ExpectedError):
             text = await summarised(info, messages, self._ask, words=parameters.length, redact=redact)
-        except ExpectedError as error:
-            raise command_error(error) from error
         return calls.SessionSummary(info, text)
 
     async def _rename(self, invocation: Invocation, parameters: calls.RenameSession) -> SessionInfo:

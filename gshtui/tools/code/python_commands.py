@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Literal
 import msgspec
 from pydantic import Field
 
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -168,10 +168,8 @@ def commands(tool: PythonTool) -> list[AnyCommand]:
         if found.busy:
             known = tuple(Variable(name, "") for name in found.names)
             return PythonState(True, True, found.version, found.options.program, sandboxed, known)
-        try:
+        with command_errors(InterpreterError):
             variables = tuple(await found.variables())
-        except InterpreterError as error:
-            raise command_error(error) from error
         return PythonState(True, False, found.version, found.options.program, sandboxed, variables)
 
     async def restart(invocation: Invocation, _: RestartPython) -> PythonRestarted:
@@ -182,11 +180,9 @@ def commands(tool: PythonTool) -> list[AnyCommand]:
         return PythonInterrupted(interpreters.interrupt(owner_of(invocation)))
 
     async def plan(wanted: InstallPackages) -> InstallPlan:
-        try:
+        with command_errors(InterpreterError):
             words = wanted.packages.split()
             return await asyncio.to_thread(install_plan, interpreters.settings, words, interpreters.environ)
-        except InterpreterError as error:
-            raise command_error(error) from error
 
     async def asks_install(_: Invocation, wanted: InstallPackages) -> Question | None:
         planned = await plan(wanted)
@@ -204,10 +200,8 @@ def commands(tool: PythonTool) -> list[AnyCommand]:
 
     async def install_packages(invocation: Invocation, wanted: InstallPackages) -> PythonInstalled:
         planned = await plan(wanted)
-        try:
+        with command_errors(InterpreterError):
             await install(planned, interpreters.environ, invocation.output)
-        except InterpreterError as error:
-            raise command_error(error) from error
         return PythonInstalled(planned)
 
     family = Family[PythonParameters](

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import Assessment, CommandError, Drawing, Effect, Invocation, Outcome, SandboxUse
 from gshtui.python.interpreter import BlockEnd, Interpreter, InterpreterError
 from gshtui.python.interpreters import InterpreterOwner, Interpreters, ended_text, lost_text
@@ -122,12 +122,10 @@ class PythonTool(msgspec.Struct, frozen=True):
         sandbox = await self.sandbox(invocation)
         if isinstance(sandbox, str) and invocation.sandboxed:
             raise CommandError(f"The block was allowed in the sandbox only, and cannot run there: {sandbox}.")
-        try:
+        with command_errors(InterpreterError):
             interpreter = await self.interpreters.get(
                 owner, invocation.cwd, None if isinstance(sandbox, str) else sandbox
             )
-        except InterpreterError as error:
-            raise command_error(error) from error
         limit = min(seconds or self.interpreters.settings.timeout, _MOST_SECONDS)
         outcome, end = await self._captured(invocation, interpreter, code, limit, owner, began)
         if end.done is None or not end.done.ok:

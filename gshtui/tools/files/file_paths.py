@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import CommandError, Invocation
 from gshtui.settings.setting_values import PROJECT
 from gshtui.system.expected_error import ExpectedError
@@ -127,7 +127,7 @@ class FilePaths:
 
     def _resolved(self, invocation: Invocation, asked: str) -> VirtualPath | RealPath:
         named = read_name(asked)
-        try:
+        with command_errors(ExpectedError):
             path = self.files.path(named)
             here = self._folders.get(_whose(invocation))
             if path is None and here is not None and not named.startswith(("/", "~")):
@@ -137,8 +137,6 @@ class FilePaths:
                     path = joined(here, named)
             if path is None and self._is_of_call(invocation, named):
                 path = joined(VirtualPath((CALLS, CURRENT)), named)
-        except ExpectedError as error:
-            raise command_error(error) from error
         if path is None:
             return RealPath(asked, invocation)
         if (real := self._real(invocation, path)) is None:

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 from pydantic import Field
 
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Assessment,
     CommandError,
@@ -196,10 +196,8 @@ class FileViews:
         if not isinstance(found, VirtualPath):
             return [await self._assess(invocation, asked, tool)]
         own = await assess_virtual(self._paths, invocation, found, tool)
-        try:
+        with command_errors(FileError):
             files = await self._paths.files.matching(invocation.caller, found) if own.inside else [found]
-        except FileError as error:
-            raise command_error(error) from error
         return [await assess_virtual(self._paths, invocation, file, tool) for file in files[:_MOST_FILES]]
 
     async def _assess(self, invocation: Invocation, asked: str, tool: str) -> Assessment:
@@ -214,12 +212,10 @@ class FileViews:
         found = self._paths.resolve(invocation, asked)
         if isinstance(found, RealPath):
             return [await asyncio.to_thread(self._read_real, found)]
-        try:
+        with command_errors(FileError):
             files = await self._paths.files.matching(invocation.caller, found)
             await _allowed(self._paths, invocation, found)
             texts = [(path, await self._paths.files.read(invocation.caller, path)) for path in files[:_MOST_FILES]]
-        except FileError as error:
-            raise command_error(error) from error
         return [FileText(str(path), text, len(text.encode(errors="replace"))) for path, text in texts]
 
     async def _part(self, invocation: Invocation, parameters: PartParameters, *, first: bool) -> Outcome:
@@ -245,20 +241,16 @@ class FileViews:
     async def _stat(self, invocation: Invocation, path: VirtualPath) -> Node:
         if path.steps == (SHARED,):
             return Node(SHARED, "folder")
-        try:
+        with command_errors(FileError):
             await _allowed(self._paths, invocation, path)
             return await self._paths.files.stat(invocation.caller, path)
-        except FileError as error:
-            raise command_error(error) from error
 
     async def _list(self, invocation: Invocation, path: VirtualPath) -> list[Node]:
         if path.steps == (SHARED,):
             return self._paths.shared_nodes()
-        try:
+        with command_errors(FileError):
             await _allowed(self._paths, invocation, path)
             return await self._paths.files.list(invocation.caller, path)
-        except FileError as error:
-            raise command_error(error) from error
 
     def _read_real(self, found: RealPath) -> FileText:
         invocation = found.invocation
@@ -330,10 +322,8 @@ async def assess_virtual(
     subject = visible(one_line(str(path), 200))
     if path.steps == (SHARED,):
         return Assessment(Effect.READ, subject)
-    try:
+    with command_errors(FileError):
         right = await paths.files.right(invocation.caller, path, writes=writes)
-    except FileError as error:
-        raise command_error(error) from error
     if right == "never":
         raise CommandError(
             f"Only a person changes {subject}.", hint="An agent writes its own memory, and where a call lets it."

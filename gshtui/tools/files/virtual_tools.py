@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, NoReturn, TypeVar
 
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
 from gshtui.text.sanitise import literal
 from gshtui.tools.files import grep
@@ -75,10 +75,8 @@ class VirtualTools:
 
     async def grep(self, invocation: Invocation, path: VirtualPath, parameters: GrepParameters) -> Outcome:
         """Search the files below it that the caller may read without a question. Raises `CommandError`."""
-        try:
+        with command_errors(FileError):
             texts = await self._texts(invocation, path)
-        except FileError as error:
-            raise command_error(error) from error
         return await grep.search_texts(self._config, invocation, parameters, texts)
 
     async def write(self, invocation: Invocation, path: VirtualPath, parameters: WriteParameters) -> Outcome:
@@ -97,10 +95,8 @@ class VirtualTools:
     async def _is_folder(self, invocation: Invocation, path: VirtualPath) -> bool:
         if path.steps == (SHARED,):
             return True
-        try:
+        with command_errors(FileError):
             return (await self._paths.files.stat(invocation.caller, path)).kind == "folder"
-        except FileError as error:
-            raise command_error(error) from error
 
     async def _texts(self, invocation: Invocation, path: VirtualPath) -> list[tuple[str, str]]:
         """The files below a path with their texts, without those behind links and those that would be asked about."""

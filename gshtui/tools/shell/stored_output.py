@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from gshtui.commands.command_errors import command_error
+from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import Assessment, Effect, Invocation, Outcome
 from gshtui.commands.declaration import Command as Declared
 from gshtui.commands.schema import PLAIN, ToolParameters
@@ -53,10 +53,8 @@ def command(
     async def assess(invocation: Invocation, parameters: OutputParameters) -> Assessment:
         key = parameters.key.strip()
         subject = one_line(key, 80)
-        try:
+        with command_errors(StoreError):
             found = await folders(key)
-        except StoreError as error:
-            raise command_error(error) from error
         # Text kept for several places counts as this project's if one of them is here.
         if not found or any(Path(folder).is_relative_to(invocation.project) for folder in found):
             return Assessment(Effect.READ, subject)
@@ -65,10 +63,8 @@ def command(
         return Assessment(Effect.READ, subject, inside=False, detail=f"an output from {where}", why=why)
 
     async def run(invocation: Invocation, parameters: OutputParameters) -> Outcome:
-        try:
+        with command_errors(StoreError):
             text = await output(parameters.key.strip())
-        except StoreError as error:
-            raise command_error(error) from error
         return await asyncio.to_thread(_page, text, parameters, invocation.limit(limit))
 
     return Declared(
