@@ -65,10 +65,8 @@ class AcpFiles:
         path, first, most = _text(params, "path"), _count(params.get("line")), _count(params.get("limit"))
         place = await asyncio.to_thread(path_location.locate, self._invocation, path)
         await self._review("read", {"path": path}, reading(place, "read"))
-        try:
+        with file_access.explaining(f"Cannot read {place.shown}"):
             content, _ = await asyncio.to_thread(file_access.read_whole, place.real, LIMIT)
-        except OSError as error:
-            raise file_access.explained(error, f"Cannot read {place.shown}") from error
         text = content.decode("utf-8", "replace")
         if first or most:
             lines = text.splitlines(keepends=True)[max(0, first - 1) :]
@@ -84,18 +82,14 @@ class AcpFiles:
             self._agreed.discard(agreed)
         else:
             await self._review("write", {"path": path}, writing(place, "write", change, text))
-        try:
+        with file_access.explaining(f"Cannot write {place.shown}"):
             await asyncio.to_thread(self._replace, path, place.real, text)
-        except OSError as error:
-            raise file_access.explained(error, f"Cannot write {place.shown}") from error
 
     def _change(self, path: str, text: str) -> tuple[path_location.Location, str]:
         place = writable(self._invocation, path)
         new = not place.real.exists()
-        try:
+        with file_access.explaining(f"Cannot read {place.shown}"):
             before = "" if new else file_access.read_whole(place.real, LIMIT)[0].decode("utf-8", "replace")
-        except OSError as error:
-            raise file_access.explained(error, f"Cannot read {place.shown}") from error
         if len(before) + len(text) > _DIFFED:
             return place, f"({len(before):,} characters before, {len(text):,} after)\n"
         return place, unified_diff.make_diff(before, text, place.shown, new=new)

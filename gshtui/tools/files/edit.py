@@ -190,10 +190,8 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: EditPara
 def _edit(workspace: Workspace, invocation: Invocation, parameters: EditParameters) -> Outcome:
     edited = _edited(workspace, invocation, parameters)
     path_location.confirm_unchanged(workspace, invocation, edited.place)
-    try:
+    with file_access.explaining(f"Cannot write {edited.place.shown}"):
         state = file_access.replace(edited.place.real, edited.content)
-    except OSError as error:
-        raise file_access.explained(error, f"Cannot write {edited.place.shown}") from error
     workspace.record_read(invocation, edited.place.real, fingerprint(state.st_mtime_ns, edited.content))
     change = unified_diff.make_diff(edited.before, edited.after, edited.place.shown)
     where = _listed(edited.lines)

@@ -218,3 +218,12 @@ def explained(error: OSError, what: str) -> CommandError:
         errno.ENOTDIR: "a part of the path is a file, not a folder",
     }
     return CommandError(f"{what}: {words.get(error.errno or 0) or error.strerror or error}.")
+
+
+@contextmanager
+def explaining(what: str) -> Generator[None]:
+    """Raise the block's system errors as `explained`."""
+    try:
+        yield
+    except OSError as error:
+        raise explained(error, what) from error

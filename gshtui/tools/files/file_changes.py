@@ -202,10 +202,8 @@ class FileChanges:
     def _assess_append_real(self, found: RealPath, content: str) -> Assessment:
         place = write.writable(found.invocation, found.asked)
         self._workspace.record_assessed(found.invocation, found.asked, place.real)
-        try:
+        with file_access.explaining(f"Cannot read {place.shown}"):
             before = file_access.read_whole(place.real, write.LIMIT)[0] if place.real.exists() else None
-        except OSError as error:
-            raise file_access.explained(error, f"Cannot read {place.shown}") from error
         old = (before or b"").decode("utf-8", "replace")
         change = unified_diff.make_diff(old, _lines(old, content), place.shown, new=before is None)
         return write.writing(place, "append", change, content)
@@ -217,10 +215,8 @@ class FileChanges:
             raw = content.encode("utf-8")
         except UnicodeEncodeError as error:
             raise CommandError("The content contains half a character (a lone surrogate).") from error
-        try:
+        with file_access.explaining(f"Cannot write {place.shown}"):
             created = file_access.append_lines(place.real, raw)
-        except OSError as error:
-            raise file_access.explained(error, f"Cannot write {place.shown}") from error
         data = {"path": place.shown, "bytes": len(raw), "created": created}
         return Outcome(data, f"{'Created' if created else 'Appended to'} {place.shown}: {len(raw):,} bytes")
 
@@ -229,25 +225,19 @@ class FileChanges:
         path_location.confirm_unchanged(self._workspace, found.invocation, place)
         if place.real.exists():
             raise CommandError(f"{place.shown} exists already.", hint="`ls` shows what is in it.")
-        try:
-            with file_access.parent_of(place.real / "-", create=True):
-                pass
-        except OSError as error:
-            raise file_access.explained(error, f"Cannot make {place.shown}") from error
+        with file_access.explaining(f"Cannot make {place.shown}"), file_access.parent_of(place.real / "-", create=True):
+            pass
         return Outcome({"path": place.shown}, f"Made {place.shown}")
 
     def _remove_real(self, found: RealPath, *, recursive: bool) -> RemovedPath:
         place, files = _removable(found, recursive=recursive)
         path_location.confirm_unchanged(self._workspace, found.invocation, place)
         folder = place.real.is_dir()
-        try:
-            with file_access.parent_of(place.real) as parent:
-                if folder:
-                    shutil.rmtree(place.real.name, dir_fd=parent)
-                else:
-                    os.unlink(place.real.name, dir_fd=parent)
-        except OSError as error:
-            raise file_access.explained(error, f"Cannot remove {place.shown}") from error
+        with file_access.explaining(f"Cannot remove {place.shown}"), file_access.parent_of(place.real) as parent:
+            if folder:
+                shutil.rmtree(place.real.name, dir_fd=parent)
+            else:
+                os.unlink(place.real.name, dir_fd=parent)
         return RemovedPath(place.shown, files, folder)
 
 

@@ -260,10 +260,8 @@ class FileViews:
             raise path_location.missing(place)
         if place.real.is_dir():
             raise CommandError(f"{place.shown} is a folder.", hint="`ls` lists it.")
-        try:
+        with file_access.explaining(f"Cannot read {place.shown}"):
             content, state = file_access.read_whole(place.real, LIMIT)
-        except OSError as error:
-            raise file_access.explained(error, f"Cannot read {place.shown}") from error
         kind = filetype(content[:65_536], whole=len(content) <= 65_536)
         if content and not kind.encoding:
             raise CommandError(f"{place.shown} is not text: {kind.description}, {len(content):,} bytes.")
@@ -360,14 +358,12 @@ def _real_nodes(workspace: Workspace, found: RealPath) -> tuple[str, list[Node]]
     path_location.confirm_unchanged(workspace, found.invocation, place)
     if not os.path.lexists(place.real):
         raise path_location.missing(place)
-    try:
+    with file_access.explaining(f"Cannot read {place.shown}"):
         if not place.real.is_dir():
             state = place.real.lstat()
             return place.shown, [Node(place.real.name, "file", state.st_size, state.st_mtime)]
         with os.scandir(place.real) as scan:
             nodes = [_real_node(entry) for entry in scan]
-    except OSError as error:
-        raise file_access.explained(error, f"Cannot read {place.shown}") from error
     return place.shown, sorted(nodes, key=lambda node: (node.kind != "folder", node.name.casefold()))
 
 

@@ -246,7 +246,7 @@ def _read(workspace: Workspace, invocation: Invocation, parameters: ReadParamete
     path_location.confirm_unchanged(workspace, invocation, place)
     if not os.path.lexists(place.real):
         raise path_location.missing(place)
-    try:
+    with file_access.explaining(f"Cannot read {place.shown}"):
         if place.real.is_dir():
             return _folder(place)
         with os.fdopen(file_access.open_regular(place.real), "rb") as file:
@@ -269,8 +269,6 @@ def _read(workspace: Workspace, invocation: Invocation, parameters: ReadParamete
             if tail is not None:
                 found = excerpt(file, kind, 1, 0, _MOST_LINES // 2, limit // 2)
             workspace.record_read(invocation, place.real, _state(file.fileno(), state))
-    except OSError as error:
-        raise file_access.explained(error, f"Cannot read {place.shown}") from error
     if tail is not None:
         return _both_ends(place, found, tail, kind.description)
     outcome = _shown(place, found, kind.description, state.st_size, parameters.end_line)

@@ -124,10 +124,8 @@ def _assess(workspace: Workspace, invocation: Invocation, parameters: WriteParam
     place = writable(invocation, parameters.path)
     workspace.record_assessed(invocation, parameters.path, place.real)
     new = not place.real.exists()
-    try:
+    with file_access.explaining(f"Cannot read {place.shown}"):
         before = b"" if new else file_access.read_whole(place.real, LIMIT)[0]
-    except OSError as error:
-        raise file_access.explained(error, f"Cannot read {place.shown}") from error
     change = _change(place, before, parameters.content, new)
     return writing(place, "write", change, parameters.content)
 
@@ -142,14 +140,12 @@ def _write(workspace: Workspace, invocation: Invocation, parameters: WriteParame
         raise CommandError(
             "The content contains half a character (a lone surrogate).", hint="Send it again."
         ) from error
-    try:
+    with file_access.explaining(f"Cannot write {place.shown}"):
         before = _before(workspace, invocation, place)
         if before is not None:
             keep_secrets(invocation, place, before.decode("utf-8", "replace"), parameters.content)
         parents = _missing_parents(place.real)
         state = file_access.replace(place.real, content)
-    except OSError as error:
-        raise file_access.explained(error, f"Cannot write {place.shown}") from error
     workspace.record_read(invocation, place.real, fingerprint(state.st_mtime_ns, content))
     change = _change(place, before or b"", parameters.content, before is None)
     lines = parameters.content.count("\n") + (not parameters.content.endswith("\n") and bool(parameters.content))

@@ -194,10 +194,8 @@ async def _discard_whole(folder: Path, hunk: Hunk, limit: float) -> str:
         raise CommandError(f"{hunk.shown} was {_named_before(file)}.", hint="Rename it back with `git mv`.")
     kept = "" if file.status == "deleted" else await _keep(folder, file, limit)
     if file.status == "added":
-        try:
+        with file_access.explaining(f"Cannot delete {hunk.shown}"):
             await asyncio.to_thread((folder / file.path).unlink)
-        except OSError as error:
-            raise file_access.explained(error, f"Cannot delete {hunk.shown}") from error
         return kept
     place = (f"--source={hunk.commit}", "--worktree", "--", f":(top,literal){file.path}")
     require_success(await git(folder, "restore", *place, timeout=limit), f"git cannot restore {hunk.shown}")
@@ -232,7 +230,7 @@ def must_be_editable(hunk: Hunk) -> None:
 
 
 def _rewrite(path: Path, hunk: Hunk, text: str) -> None:
-    try:
+    with file_access.explaining(f"Cannot write {hunk.shown}"):
         if not stat.S_ISREG(os.lstat(path).st_mode):
             raise CommandError(f"{hunk.shown} is no regular file.")
         content, _ = file_access.read_whole(path, _LARGEST)
@@ -249,8 +247,6 @@ def _rewrite(path: Path, hunk: Hunk, text: str) -> None:
             fresh[-1] = fresh[-1].removesuffix(b"\r")
         lines[first : first + hunk.count] = fresh
         file_access.replace(path, b"\n".join(lines))
-    except OSError as error:
-        raise file_access.explained(error, f"Cannot write {hunk.shown}") from error
 
 
 async def _keep(folder: Path, file: FilePatch, limit: float) -> str:

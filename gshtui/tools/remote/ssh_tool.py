@@ -112,7 +112,7 @@ class SshTool:
             return _copied(link, given, len(content), f"Wrote {link.name}:{given.path}")
         place = await asyncio.to_thread(_here, invocation, given)
         path_location.confirm_unchanged(self._workspace, invocation, place)
-        try:
+        with file_access.explaining(f"Cannot use {place.shown}"):
             if given.action == "put":
                 content, _ = await asyncio.to_thread(file_access.read_whole, place.real, MOST)
                 await write_remote_file(link, given.path, content, plain=plain)
@@ -121,8 +121,6 @@ class SshTool:
             if is_folder:
                 raise CommandError(f"{link.name}:{given.path} is a folder.", hint="`tar` makes one file of it.")
             await asyncio.to_thread(file_access.replace, place.real, content)
-        except OSError as error:
-            raise file_access.explained(error, f"Cannot use {place.shown}") from error
         return _copied(link, given, len(content), f"Copied {link.name}:{given.path} to {place.shown}")
 
     async def _command(self, invocation: Invocation, given: SshParameters, link: HostLink) -> Outcome:

@@ -133,10 +133,8 @@ async def run_in_sandbox(
     errors: Capture | None = None,
 ) -> Run:
     """Run it where it can change nothing but the project. Arguments and errors are those of `run_supervised`."""
-    try:
+    with file_access.explaining("Nothing was run: what it makes cannot be noted"):
         absent = await asyncio.to_thread(sandbox.absent)
-    except OSError as error:
-        raise file_access.explained(error, "Nothing was run: what it makes cannot be noted") from error
     secrets: list[Path] = []
     try:
         secrets = await asyncio.to_thread(sandbox.secrets)
@@ -158,10 +156,8 @@ async def run_in_sandbox(
 
 
 def _taken_out(sandbox: ProjectSandbox, absent: ObeyedFiles) -> list[Path]:
-    try:
+    with file_access.explaining("Cannot take out of the project what other programs would obey"):
         return sandbox.take_out(absent)
-    except OSError as error:
-        raise file_access.explained(error, "Cannot take out of the project what other programs would obey") from error
 
 
 async def run_supervised(
@@ -234,10 +230,8 @@ async def _prepared(
 
     reads = sandbox.view is not None  # a reader starts nothing and fills no disk: there is nothing to watch
     run = SandboxRun(sandbox, start.argv, start.folder, environ, watched=not reads, asked=reads)
-    try:
+    with file_access.explaining("Cannot prepare the sandbox"):
         return await surroundings.enter_async_context(run)
-    except OSError as error:
-        raise file_access.explained(error, "Cannot prepare the sandbox") from error
 
 
 async def _ended(
