@@ -121,7 +121,7 @@ async def test_a_prompt_with_a_short_answer_is_marked_and_stays_while_more_comes
         await press(app, pilot, "ctrl+up")
         [marked] = [said for said in rows(transcript) if said.startswith("▌ ")]
         assert "prompt 2" in marked
-        top = rows(transcript)[1]
+        top = rows(transcript)[0]  # above it is the empty row that the prompt of this answer takes
         app.feed(TextDelta(agent="main", session=S, message="new", text="more\n\n" * 40))
         await wait_until_drawn(pilot, transcript)
         assert rows(transcript)[1] == top
