@@ -91,6 +91,14 @@ async def test_the_doctor_says_what_was_seen_here(monkeypatch: pytest.MonkeyPatc
     assert f"9.9.9 at {tmp_path / 'claude'}, seen here: 10 W" in found.detail
 
 
+async def test_the_doctor_says_which_program_has_no_modes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("aider", "claude"):
+        made(tmp_path / name, "#!/bin/sh\n")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = {each.name: each.detail for each in await examine_agents() if "has no modes" in each.detail}
+    assert list(said) == ["aider"] and "it has no modes: it edits files unasked" in said["aider"]
+
+
 @pytest.mark.parametrize(
     ("node", "program", "says"),
     [

@@ -193,6 +193,7 @@ async def _examine_agent(profile: Profile, versions: ProgramVersions) -> Finding
         where += f", seen here: {checked.sums}"
     loose = ", ".join(f"`{mode.name}`" for mode in profile.modes.each if mode.without)
     where += f"; it is in {loose} where it was started in a wider mode, or by itself" if loose else ""
+    where += f"; it has no modes: {profile.modes.none}" if profile.modes.none else ""
     if (need := await unmet_need(Path(path), profile.programs, os.environ)) is not None:
         runs_on = need.runs_on.capitalize()
         runner = f"{runs_on} {need.wanted}".rstrip()
