@@ -7,22 +7,12 @@ import pytest
 
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import command, environment
-from tests.kit.native_agents import prepare_spec
-from tests.kit.tmux import eventually, tmux
+from tests.kit.native_agents import prepare_spec, shown
+from tests.kit.tmux import tmux
 
 __all__ = ["tmux"]
 pytestmark = [pytest.mark.tmux, pytest.mark.timeout(180)]
 CHILD = (sys.executable, "-m", "tests.kit.acp_agent_child")
-
-
-async def shown(tmux: TmuxServer, pane: str, *words: str) -> str:
-    """The screen with its history, once all the words stand on it."""
-
-    async def look() -> str:
-        text = "\n".join(await tmux.capture(pane, start=-500, styled=False, join=True))
-        return text if all(word in text for word in words) else ""
-
-    return await eventually(look)
 
 
 async def test_a_question_is_answered_in_the_pane(tmux: TmuxServer, tmp_path: Path) -> None:

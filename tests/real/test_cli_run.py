@@ -9,17 +9,11 @@ import pytest
 
 from gshtui.guard.sandbox.sandbox import find_bubblewrap
 from tests.kit.command import DEADLINE
-from tests.kit.configuration import made_project
 from tests.kit.resident import events_until
 from tests.kit.warm_program import run_gsh, start_gsh
-from tests.real.test_cli_prompt import SLEEP
+from tests.real.test_cli_prompt import SLEEP, project
 
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = made_project(tmp_path / "project")
-    (folder / "README.md").write_text("hello from the readme\n", encoding="utf-8")
-    return folder
+__all__ = ["project"]
 
 
 @pytest.fixture

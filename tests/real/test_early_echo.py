@@ -17,6 +17,9 @@ from gshtui.ui.window import first_frame
 from gshtui.ui.window.early_echo import EarlyEcho, InputPlace, TypedLine
 from tests.kit.pty_child import PtyChild, frame_child
 from tests.kit.terminal_screen import BLANK, Cell, ScreenCells
+from tests.real.test_first_frame import folder
+
+__all__ = ["folder"]
 
 SIZE = (100, 30)
 PLACE = InputPlace(row=2, column=3, width=20, text="\x1b[1m", cursor="\x1b[7m")
@@ -24,13 +27,6 @@ _WHOLE = re.compile(rb"(?s)(.*)\x1b(\[[0-9;?$ ]*)?")
 """Everything before a sequence whose end has not come yet."""
 _FRAME_BEGUN = re.compile(rb"(?s)(.*)\x1b\[\?2026h(?!.*\x1b\[\?2026l)")
 """Everything before a frame whose end has not come yet: a terminal shows such a frame only whole."""
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "aurora"
-    made.mkdir()
-    return made
 
 
 class Watched:

@@ -6,19 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.kit.configuration import made_project
 from tests.kit.resident import beside
 from tests.kit.warm_program import run_gsh
+from tests.real.test_cli_prompt import project
 
 pytestmark = pytest.mark.usefixtures("beside")
-__all__ = ["beside"]
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = made_project(tmp_path / "project")
-    (folder / "README.md").write_text("hello from the readme\n", encoding="utf-8")
-    return folder
+__all__ = ["beside", "project"]
 
 
 def lines(project: Path, *arguments: str) -> tuple[int, list[dict[str, Any]]]:

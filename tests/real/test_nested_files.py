@@ -21,6 +21,9 @@ from gshtui.tools.files.workspace import ToolConfig
 from tests.kit.home import Home
 from tests.kit.tmux import eventually
 from tests.kit.tool_harness import ToolHarness
+from tests.real.test_sandbox import harness
+
+__all__ = ["harness"]
 
 EVIL = "mkdir -p sub/deep && cd sub/deep && git init -q . && git config core.fsmonitor 'touch /tmp/pwned'"
 
@@ -36,11 +39,6 @@ def project(tmp_path: Path) -> Path:
     (made / "src" / "part" / "a.txt").write_text("a\n", "utf-8")
     git(made, "init", "-q")
     return made
-
-
-@pytest.fixture
-def harness(project: Path, own: Path) -> ToolHarness:
-    return ToolHarness(project, ToolConfig(os.environ, sandboxes=Sandboxes(SandboxSettings(), (own,))))
 
 
 def git(folder: Path, *words: str) -> str:

@@ -5,7 +5,6 @@
 import re
 import shlex
 import sys
-from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import msgspec
@@ -22,17 +21,14 @@ from gshtui.programs.profiles.profile import GENERIC, ProfileKeys, ProgramModeRu
 from tests.kit.fleet_harness import FleetHarness, wait_for_status, wait_for_text
 from tests.kit.home import Home
 from tests.kit.record import ROOT
-from tests.kit.tmux import eventually, private_server
+from tests.kit.tmux import eventually
+from tests.real.test_fleet import harness
+
+__all__ = ["harness"]
 
 GUIDE = (ROOT / ".github" / "guides" / "profiles.md").read_text("utf-8")
 OVERLAY, EXAMPLE = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)
 MINNOW = (sys.executable, str(ROOT / "tests" / "kit" / "minnow.py"))
-
-
-@pytest.fixture
-async def harness(tmp_path: Path) -> AsyncGenerator[FleetHarness]:
-    async with private_server() as server:
-        yield FleetHarness(tmp_path, server)
 
 
 async def tried(fleet: Fleet, agent: str) -> tuple[ScreenTrial, str]:

@@ -7,15 +7,12 @@ import pytest
 
 from gshtui.guard.policy.sensitive_paths import HOME_SECRETS, may_be_secret
 from gshtui.guard.sandbox import sandbox as sandbox_module
-from gshtui.guard.sandbox.sandboxes import Sandboxes
-from gshtui.settings.settings_tables import Sandbox as SandboxSettings
-from gshtui.tools.files.workspace import ToolConfig
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say
-from tests.kit.tool_harness import ToolHarness
 from tests.kit.warm_program import run_gsh
 from tests.real.test_sandbox import in_sandbox
+from tests.real.test_sandbox_refusals import tools
 
 CANARY = "CANARY5d1f"
 KEY = f"-----BEGIN PRIVATE KEY-----\n{CANARY}\n-----END PRIVATE KEY-----\n"
@@ -66,11 +63,6 @@ def project(tmp_path: Path) -> Path:
         (made / name).write_text(text, "utf-8")
     (tmp_path / "state").mkdir()
     return made
-
-
-def tools(project: Path, **settings: object) -> ToolHarness:
-    sandboxes = Sandboxes(SandboxSettings(**settings), (project.parent / "state",))  # pyright: ignore[reportArgumentType]
-    return ToolHarness(project, ToolConfig(os.environ, sandboxes=sandboxes))
 
 
 def test_the_quick_look_at_names_finds_what_the_close_one_would() -> None:

@@ -8,12 +8,9 @@ import pytest
 
 from gshtui.commands.declaration import CommandError, Effect
 from tests.kit.tool_harness import ToolHarness
+from tests.real.test_bash import tools
 
-
-@pytest.fixture
-def tools(tmp_path: Path) -> ToolHarness:
-    (tmp_path / "project").mkdir()
-    return ToolHarness(tmp_path / "project")
+__all__ = ["tools"]
 
 
 async def test_lines_have_numbers_and_ranges(tools: ToolHarness) -> None:

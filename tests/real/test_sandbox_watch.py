@@ -13,25 +13,13 @@ import pytest
 from gshtui.commands.declaration import Outcome
 from gshtui.guard.sandbox import sandbox_watch
 from gshtui.guard.sandbox.sandbox_watch import SandboxLimits
-from gshtui.guard.sandbox.sandboxes import Sandboxes
-from gshtui.settings.settings_tables import Sandbox as SandboxSettings
-from gshtui.tools.files.workspace import ToolConfig
 from tests.kit.command import command, environment
 from tests.kit.tmux import eventually
-from tests.kit.tool_harness import ToolHarness
+from tests.real.test_host_proxy import project
 from tests.real.test_sandbox import in_sandbox, sleepers
+from tests.real.test_sandbox_refusals import tools
 
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    (tmp_path / "project").mkdir()
-    (tmp_path / "state").mkdir()
-    return Path(os.path.realpath(tmp_path / "project"))
-
-
-def tools(project: Path, **settings: int) -> ToolHarness:
-    sandboxes = Sandboxes(SandboxSettings(**settings), (project.parent / "state",))  # pyright: ignore[reportArgumentType]
-    return ToolHarness(project, ToolConfig(os.environ, sandboxes=sandboxes))
+__all__ = ["project"]
 
 
 def limits(done: Outcome) -> list[str]:

@@ -9,12 +9,9 @@ import pytest
 from gshtui.commands.declaration import CommandError, Effect
 from gshtui.tools.files import file_access
 from tests.kit.tool_harness import ToolHarness
+from tests.real.test_bash import tools
 
-
-@pytest.fixture
-def tools(tmp_path: Path) -> ToolHarness:
-    (tmp_path / "project").mkdir()
-    return ToolHarness(tmp_path / "project")
+__all__ = ["tools"]
 
 
 async def test_a_new_file_and_its_folders(tools: ToolHarness) -> None:

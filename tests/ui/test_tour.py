@@ -1,9 +1,7 @@
 """The tour that the README shows: the real window in eight scenes, from a question to the receipt of a cut."""
 
 import re
-import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
@@ -18,9 +16,11 @@ from tests.kit.recorded_shell import FakeRecord
 from tests.kit.snapshots import Tour
 from tests.kit.svg_tour import tour, without_web_font
 from tests.kit.window import Window
-from tests.ui.test_context_pictures import CUTS
+from tests.ui.test_context_pictures import CUTS, one_place_on_earth
 from tests.ui.test_fleet_pictures import ANSWERS, QUESTIONS
 from tests.ui.test_pictures import settled
+
+__all__ = ["one_place_on_earth"]
 
 SIZE = (110, 30)
 SECONDS = 4.0
@@ -35,16 +35,6 @@ SCENES: list[tuple[str, tuple[Event, ...], tuple[str, ...]]] = [
     ("Exactly what is sent to the model", TURN, ("f7",)),
     ("How the context was cut to fit, with an undo", CUTS, ("alt+5", "enter")),
 ]
-
-
-@pytest.fixture(autouse=True)
-def one_place_on_earth(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Times of day are those of UTC, wherever the tests run."""
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
 
 
 async def picture(title: str, events: tuple[Event, ...], keys: tuple[str, ...]) -> str:
