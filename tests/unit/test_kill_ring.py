@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.ui.prompt.kill_ring import SIZE, KillRing
+from gshtui.ui.prompt.line_editing import SIZE, KillRing
 
 WORDS = st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=2 * SIZE)
 

@@ -8,8 +8,8 @@ from gshtui.bus.shell_data import ShellRecord
 from gshtui.context.tasks.pin_mark import pinned_blocks
 from gshtui.ui.kit.widgets.folding_area import Folds
 from gshtui.ui.shell import shell_format as words
+from gshtui.ui.shell.shell_feature import MOST, MOST_LINES, bounded, reference
 from gshtui.ui.shell.shell_record import fenced, record_words
-from gshtui.ui.shell.shell_reference import MOST, MOST_LINES, bounded, reference
 
 NOW = 1_800_000_000.0
 RAN = ShellRecord(
