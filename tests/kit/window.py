@@ -58,9 +58,7 @@ class Window(Workbench):
         def chat() -> Widget:
             return ConversationPane(self.bridge.messages, agent=self.front)
 
-        return MainArea(
-            chat, [area], area.input, typed=lambda: area.input.text, scrolls=area.scrolls, address=area.address
-        )
+        return MainArea(chat, area)
 
     def clock(self) -> float:
         return NOW

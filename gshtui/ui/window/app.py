@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from textual import events, on
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import TextArea
 
 from gshtui.bus.agent_data import AT_WORK
 from gshtui.bus.event import Event
@@ -42,7 +41,6 @@ from gshtui.ui.kit.textual.key_order import Typed
 from gshtui.ui.kit.textual.letter_echo import LetterEcho
 from gshtui.ui.kit.textual.typed_app import KeyTaker, takes_every_key
 from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, FeatureMessage, Intent
-from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.kit.widgets.tabs import Deck
 from gshtui.ui.prompt.prompt_status import PromptStatus
 from gshtui.ui.settings.settings_feature import SettingsFeature
@@ -148,8 +146,7 @@ class Workbench(ThemedApp[int], AppBase):
     @on(WorkbenchScreen.Ready)
     def _takes_keys(self) -> None:
         area = self.bench.input
-        foresee = LetterEcho(area, area, self.comes_next).show if isinstance(area, FoldingArea) else None
-        release_input(self, area, foresee, self._take_key)
+        release_input(self, area, LetterEcho(area, area, self.comes_next).show, self._take_key)
 
     def on_ready(self) -> None:
         self.call_after_refresh(self._first_frame_is_there)
@@ -218,7 +215,7 @@ class Workbench(ThemedApp[int], AppBase):
     def _cease(self) -> None:
         """Nothing starts any more, and what is being written is kept, with the prompts that no hub has had."""
         unheard = self.bridge.cease()
-        self.bench.centre.leave([event.text for event in unheard if isinstance(event, PromptSubmitted)])
+        self.bench.centre.below.leave([event.text for event in unheard if isinstance(event, PromptSubmitted)])
 
     def leave(self) -> None:
         self._cease()
@@ -474,7 +471,7 @@ class Workbench(ThemedApp[int], AppBase):
         """
         agent = self.bench.header.state.agents.agents.get(self.addressed)
         if agent is not None and (agent.turn or (agent.terminal and agent.status in AT_WORK)):
-            for withdrawal in self.bench.centre.take_back(agent.id):
+            for withdrawal in self.bench.centre.below.take_back(agent.id):
                 self.publish(withdrawal)
             self.publish(InterruptRequested(agent=agent.id))
             return True
@@ -483,8 +480,7 @@ class Workbench(ThemedApp[int], AppBase):
     @property
     def input_text(self) -> str:
         """What stands in the input."""
-        area = self.bench.input
-        return area.text if isinstance(area, TextArea) else ""
+        return self.bench.input.text
 
     @property
     def room(self) -> str:
@@ -499,14 +495,12 @@ class Workbench(ThemedApp[int], AppBase):
 
     def give_back(self, text: str) -> None:
         """Put a prompt that was not sent into the input again."""
-        self.bench.centre.give_back(text)
+        self.bench.centre.below.give_back(text)
 
     def write(self, text: str) -> None:
         """Put text into the input for the person to finish."""
-        area = self.bench.input
-        area.focus()
-        if isinstance(area, TextArea):
-            area.insert(text)
+        self.bench.input.focus()
+        self.bench.input.insert(text)
 
     @property
     def _conversation(self) -> ConversationPane | None:
@@ -551,10 +545,7 @@ class Workbench(ThemedApp[int], AppBase):
         self.upkeep.apply(settings, self.bridge, self._watchers)
         if (chat := self._conversation) is not None:
             chat.transcript.result_lines = settings.ui.result_lines
-        from gshtui.ui.prompt.prompt_input import PromptInput
-
-        if isinstance(area := self.bench.input, PromptInput):
-            area.use_vi(settings.ui.keys == "vi")
+        self.bench.input.use_vi(settings.ui.keys == "vi")
 
     @property
     def textual(self) -> App[Any]:
@@ -607,7 +598,7 @@ class Workbench(ThemedApp[int], AppBase):
         self.bench.header.restore(iterations)
 
     async def mount_above_input(self, panel: Widget) -> None:
-        await self.bench.middle.mount(panel, before=self.bench.centre.below[0])
+        await self.bench.middle.mount(panel, before=self.bench.centre.below)
 
     async def model_choices(self) -> list[PickerChoice]:
         from gshtui.ui.conversation.pickers import model_choice

@@ -33,7 +33,7 @@ KEPT = 40
 def is_plain(screen: WorkbenchScreen) -> bool:
     """Whether the window stands as it will at its next start: nothing typed, nothing above the panes."""
     unusual = screen.layout_now.zoomed or screen.banner.display or screen.query_one(SessionOffer).display
-    return app_of(screen).screen is screen and not unusual and not screen.centre.typed()
+    return app_of(screen).screen is screen and not unusual and not screen.input.text
 
 
 def capture_frame(screen: WorkbenchScreen, console: Console) -> bytes:

@@ -47,64 +47,10 @@ if TYPE_CHECKING:
     from gshtui.ui.prompt.completion_sources import NamedThing
 
 
-def _no_text() -> str:
-    return ""
-
-
-def _nothing() -> None:
-    return None
-
-
-def _ignored(_: FrontScroll) -> None:
-    return None
-
-
-def _unaddressed(_: Addressee) -> None:
-    return None
-
-
-def _unwritten(_: str) -> None:
-    return None
-
-
-def _ungiven(_: Sequence[str]) -> None:
-    return None
-
-
-def _nothing_waits(_: str) -> Sequence[Event]:
-    return ()
-
-
 FRAMED = 20
 """Rows of the window from which on the input has a frame, and an empty row above it while nothing is asked."""
 ROOMY = 30
 """Rows from which on the input has three rows at rest."""
-
-
-class MainArea(msgspec.Struct, frozen=True):
-    """The widgets of the centre, from top to bottom."""
-
-    chat: Callable[[], Widget]
-    """Creates the conversation. Called after the first frame: it is the largest part, and starts empty anyway."""
-    below: Sequence[Widget]
-    input: Widget
-    """The widget below that takes the focus, and that one returns to."""
-    typed: Callable[[], str] = _no_text
-    """The text in the input."""
-    scrolls: Callable[[FrontScroll], None] = _ignored
-    """Called with what the input's keys for scrolling scroll."""
-    address: Callable[[Addressee], None] = _unaddressed
-    """Called with who gets the prompts."""
-    take_back: Callable[[str], Sequence[Event]] = _nothing_waits
-    """Puts the person's prompts that wait for an agent into the input; gives the intents that withdraw them."""
-    give_back: Callable[[str], None] = _unwritten
-    """Puts a prompt that was not sent into the input."""
-    leave: Callable[[Sequence[str]], None] = _ungiven
-    """Called when the window ends, with the prompts that were not sent: keeps these and what is being written."""
-    coming: str = ""
-    """What stands in the conversation's place until it is created."""
-    connect: Callable[[], None] = _nothing
-    """Called once the hub is up: connects the input's completion and history."""
 
 
 _TITLE = 24
@@ -387,6 +333,18 @@ class PromptArea(Vertical):
         app_of(self).push_screen(FoldScreen(message.title, message.text))
 
 
+class MainArea(msgspec.Struct, frozen=True):
+    """The widgets of the centre, from top to bottom."""
+
+    chat: Callable[[], Widget]
+    """Creates the conversation. Called after the first frame: it is the largest part, and starts empty anyway."""
+    below: PromptArea
+    coming: str = ""
+    """What stands in the conversation's place until it is created."""
+    connect: Callable[[], None] = lambda: None
+    """Called once the hub is up: connects the input's completion and history."""
+
+
 def make_main_area(bridge: Bridge, now: Callable[[], float], views: Mapping[str, str]) -> MainArea:
     """The centre of a window whose hub is behind this bridge.
 
@@ -408,9 +366,6 @@ def make_main_area(bridge: Bridge, now: Callable[[], float], views: Mapping[str,
     shown = {word: WindowView(key, KEYS[key].help) for word, key in views.items()}
     area.input.add_source(CommandSource(bridge.complete, area.input.past.commands, runs, usage, shown))
 
-    def connect() -> None:
-        _connect(bridge, area)
-
     coming = LOADING if bridge.opening.session else ""
 
     def chat() -> Widget:
@@ -418,19 +373,7 @@ def make_main_area(bridge: Bridge, now: Callable[[], float], views: Mapping[str,
 
         return ConversationPane(bridge.messages, bridge.ran, bridge.cuts, bridge.output, agent=agent, coming=coming)
 
-    return MainArea(
-        chat=chat,
-        coming=coming,
-        below=[area],
-        input=area.input,
-        typed=lambda: area.input.text,
-        scrolls=area.scrolls,
-        address=area.address,
-        take_back=area.take_back,
-        give_back=area.give_back,
-        leave=area.leave,
-        connect=connect,
-    )
+    return MainArea(chat, area, coming, lambda: _connect(bridge, area))
 
 
 class CommandFields(Mapping[str, frozenset[str]]):

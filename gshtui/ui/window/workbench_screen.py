@@ -98,11 +98,11 @@ class WorkbenchScreen(Screen[None]):
         self.banner = Banner()
         self.deck = Deck(CHAT, "Chat", centre.coming)
         self.centre = centre
-        self.input = centre.input
+        self.input = centre.below.input
         self.addressee = Addressee(front)
         """Who gets what is typed."""
         self.front_scroll = FrontScroll(self.deck)
-        centre.scrolls(self.front_scroll)
+        centre.below.scrolls(self.front_scroll)
         self._agents = AgentsPane(clock)
         self.panes: dict[str, Pane] = {
             "agents": self._agents,
@@ -111,7 +111,7 @@ class WorkbenchScreen(Screen[None]):
             "timeline": TimelinePane(front),
         }
         self.strip = PaneStrip([self.panes[name] for name in RIGHT], self.action_pane)
-        self.middle = Vertical(self.deck, SessionOffer(front), self.strip, *centre.below, id="centre")
+        self.middle = Vertical(self.deck, SessionOffer(front), self.strip, centre.below, id="centre")
         self._frame = PaneFrame(self.panes, self.middle)
         self._keybar = KeyBar(self.input)
         self.header.changed = self.address
@@ -209,7 +209,7 @@ class WorkbenchScreen(Screen[None]):
             call=pane.call if pane is not None else "",
             commands=view.row.commands if view is not None else (),
         )
-        self.centre.address(self.addressee)
+        self.centre.below.address(self.addressee)
         elsewhere = self.addressee.mail or bool(self.addressee.call)
         if elsewhere != self.header.elsewhere:
             self.header.elsewhere = elsewhere
@@ -376,5 +376,4 @@ class WorkbenchScreen(Screen[None]):
 
     async def action_below(self, action: str) -> None:
         """Run an action of the area below the chat, wherever the focus is."""
-        for widget in self.centre.below:
-            await widget.run_action(action)
+        await self.centre.below.run_action(action)

@@ -10,7 +10,7 @@ from textual import on
 from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message as TextualMessage
-from textual.widgets import Static, TextArea
+from textual.widgets import Static
 
 from gshtui.text.cells import width as cell_width
 from gshtui.ui.kit.hub_port import HubPort, OpenRequest
@@ -149,8 +149,7 @@ class ReplayWindow(Workbench):
         return player.now if player is not None else super().clock()
 
     async def _start_hub(self) -> None:
-        if isinstance(self.bench.input, TextArea):
-            self.bench.input.clear()  # of what was typed before there was a replay
+        self.bench.input.clear()  # of what was typed before there was a replay
         self.bench.input.disabled = True
         await super()._start_hub()
         if self._replay is None or self._replay.player is None:
