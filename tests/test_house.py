@@ -36,7 +36,7 @@ def test_the_command_loads_next_to_nothing_before_the_first_frame() -> None:
 FIRST_SCREEN = """
 import asyncio, pathlib
 from gshtui.ui.window.app import Workbench
-from gshtui.ui.kit.hub_port import OpenRequest
+from gshtui.client.window_protocol import OpenRequest
 
 async def never(opening):
     await asyncio.Event().wait()

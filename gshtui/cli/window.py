@@ -12,6 +12,7 @@ from gshtui.cli.opening import Opening
 TYPE_CHECKING = False  # `typing` takes longer to import than the frame takes to paint
 if TYPE_CHECKING:
     from gshtui.client.hub_dial import HubDial
+    from gshtui.client.window_protocol import OpenRequest
 
 
 NO_TERMINAL = """\
@@ -83,41 +84,39 @@ def open_window(opening: Opening) -> int:
     mark_face()
     first_frame = paint(cwd, LOADING if opening.session else "")
     try:
-        hub = None if opening.alone else _dial(opening, cwd)
+        asked = _asked(opening, cwd)
+        hub = None if opening.alone else _dial(asked)
         from gshtui.ui.window.app import run
 
-        return run(
-            cwd=cwd,
-            session=opening.session,
-            agent=opening.agent,
-            provider=opening.provider,
-            model=opening.model,
-            mode=opening.mode or None,
-            pane=opening.pane,
-            alone=opening.alone,
-            hub=hub,
-            first_frame=first_frame,
-        )
+        return run(asked, hub=hub, first_frame=first_frame)
     finally:
         # Also if the import fails: its message must not vanish with the frame.
         if first_frame is not None:
             first_frame.abandon()
 
 
-def _dial(opening: Opening, cwd: str) -> HubDial:
+def _asked(opening: Opening, cwd: str) -> OpenRequest:
+    from pathlib import Path
+
+    from gshtui.client.window_protocol import OpenRequest
+
+    return OpenRequest(
+        Path(cwd),
+        opening.session,
+        opening.agent or "main",
+        opening.provider,
+        opening.model,
+        opening.mode or None,
+        opening.pane,
+        opening.alone,
+    )
+
+
+def _dial(asked: OpenRequest) -> HubDial:
     from gshtui.client.hub_dial import HubDial, window_opening
     from gshtui.fleet.keeper.keeper import call_keeper
 
-    asked = window_opening(
-        cwd=cwd,
-        session=opening.session,
-        agent=opening.agent,
-        provider=opening.provider,
-        model=opening.model,
-        mode=opening.mode or None,
-        environ=os.environ,
-    )
-    return HubDial(asked, call_keeper(os.environ))
+    return HubDial(window_opening(asked, os.environ), call_keeper(os.environ))
 
 
 _NEEDED = 512

@@ -9,16 +9,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from gshtui.client.hub_greeting import greeted, takes
-from gshtui.client.window_protocol import WindowOpening
+from gshtui.client.window_protocol import OpenRequest, WindowOpening
 from gshtui.system.processes import process_limits
-
-if TYPE_CHECKING:
-    from gshtui.bus.agent_data import GuardMode
 
 ANSWER_WITHIN = 5.0
 """Seconds for the hub to say that it takes the window: it may be loading what another one needs."""
@@ -27,25 +23,16 @@ _COMES_WITHIN = 10.0
 _LOOK_EVERY = 0.02
 
 
-def window_opening(
-    *,
-    cwd: str,
-    session: str,
-    agent: str,
-    provider: str,
-    model: str,
-    mode: GuardMode | None,
-    environ: Mapping[str, str],
-) -> WindowOpening:
+def window_opening(opening: OpenRequest, environ: Mapping[str, str]) -> WindowOpening:
     """What this process's window asks for. Call it where no other thread makes files, see `process_limits.umask`."""
     return WindowOpening(
-        session=session or "new",
-        agent=agent or "main",
-        provider=provider,
-        model=model,
-        mode=mode,
+        session=opening.session or "new",
+        agent=opening.agent,
+        provider=opening.provider,
+        model=opening.model,
+        mode=opening.mode,
         where=where(),
-        cwd=cwd,
+        cwd=str(opening.cwd),
         environ=dict(environ),
         umask=process_limits.umask(),
         limits=process_limits.limits(),

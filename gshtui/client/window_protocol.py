@@ -10,6 +10,7 @@ the commands that there are (`commands`), and for which conversation it is to op
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -68,6 +69,23 @@ class HubLost(NotReady):
 
     def __init__(self) -> None:
         super().__init__("The hub has ended. What was said until then is in the conversation.")
+
+
+class OpenRequest(msgspec.Struct, frozen=True):
+    """What the command line asked to open."""
+
+    cwd: Path
+    session: str = ""
+    """An id, a prefix of one, or `latest`; empty: a new conversation, with the last one offered."""
+    agent: str = "main"
+    provider: str = ""
+    model: str = ""
+    mode: GuardMode | None = None
+    """The mode in which the agents begin; `None`: as the settings say."""
+    pane: str = ""
+    """The pane to show and go to; empty: the input."""
+    alone: bool = False
+    """The hub is one of this process."""
 
 
 class WindowOpening(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,8 +22,9 @@ from gshtui.bus.events.agent_events import (
 )
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.messages import Message, Text
+from gshtui.client.window_protocol import OpenRequest
 from gshtui.store.tables.message_table import StoredMessage
-from gshtui.ui.kit.hub_port import HubPort, OpenRequest
+from gshtui.ui.kit.hub_port import HubPort
 from gshtui.ui.window.app import Workbench
 from tests.bench.material import END, START, answer, turns
 from tests.bench.watch import Watch

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, TypeVar, ca
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import HubStarted
+from gshtui.client.window_protocol import OpenRequest
 from gshtui.commands import execution
 from gshtui.commands.declaration import Caller, Invocation, Question, Returns, UnknownCommand, View
 from gshtui.commands.evaluation import Ask
@@ -32,7 +33,7 @@ from gshtui.tools import commands as tool_commands
 from gshtui.tools.files.workspace import ToolConfig
 from gshtui.tools.git import hunk_commands
 from gshtui.tools.git.worktree_setup import no_consent
-from gshtui.ui.kit.hub_port import HubPort, OpenRequest, Result, Stored
+from gshtui.ui.kit.hub_port import HubPort
 from tests.kit.own_contexts import router_without_programs
 from tests.kit.recorded_contexts import RecordedContexts
 
@@ -302,7 +303,7 @@ class FakeHub:
     def split_line(self, line: str) -> list[str]:
         return [line]
 
-    async def run(self, line: str | Returns[Any], *, ask: Ask | None = None, front: str = "") -> Result:
+    async def run(self, line: str | Returns[Any], *, ask: Ask | None = None, front: str = "") -> Any:
         self.ran.append(line)
         self.fronts.append((line, front))
         if not isinstance(line, str):
@@ -365,12 +366,12 @@ class FakeHub:
     def invocation(self, caller: Caller, output: Callable[[str], None] | None = None) -> Invocation:
         return Invocation(caller, self.opening.cwd, self.opening.cwd, agent=self.opening.agent)
 
-    async def messages(self, session: str, *, before: int | None = None, limit: int = 200) -> Sequence[Stored]:
+    async def messages(self, session: str, *, before: int | None = None, limit: int = 200) -> Sequence[Any]:
         if self.reading is not None:
             await self.reading.wait()
         return [one for one in self.stored if before is None or one.seq < before][-limit:]
 
-    async def newer_messages(self, session: str, after: int, limit: int = 1_000) -> Sequence[Stored]:
+    async def newer_messages(self, session: str, after: int, limit: int = 1_000) -> Sequence[Any]:
         return [one for one in self.stored if one.seq > after][:limit]
 
     def connected(self, name: str) -> bool:

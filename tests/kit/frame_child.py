@@ -32,6 +32,7 @@ def main(what: str, file: str = "", words: str = "") -> int:
 
 def broken(frame: object) -> int:
     """A window with a fault in it, from `run` on."""
+    from gshtui.client.window_protocol import OpenRequest
     from gshtui.ui.window import app
 
     class Faulty(app.Workbench):
@@ -40,7 +41,7 @@ def broken(frame: object) -> int:
 
     app.Workbench = Faulty  # type: ignore[misc]
     try:
-        return app.run(cwd=os.getcwd(), first_frame=frame)  # type: ignore[arg-type]  # noqa: PTH109
+        return app.run(OpenRequest(Path.cwd()), first_frame=frame)  # type: ignore[arg-type]
     except ValueError as error:
         os.write(1, f"reported: {error}\n".encode())
         return 3

@@ -13,8 +13,9 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from gshtui.bus.event import Event
+from gshtui.client.window_protocol import OpenRequest
 from gshtui.ui.conversation.conversation_pane import ConversationPane
-from gshtui.ui.kit.hub_port import HubPort, OpenRequest
+from gshtui.ui.kit.hub_port import HubPort
 from gshtui.ui.window.app import Workbench
 from gshtui.ui.window.main_area import MainArea, PromptArea
 from tests.kit.fake_hub import Answer, FakeHub, HubOptions, door_of

@@ -20,10 +20,10 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalSettled
 from gshtui.bus.events.fleet_events import AgentEnded
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.client.window_link import WindowLink
+from gshtui.client.window_protocol import OpenRequest
 from gshtui.hub.faces.window_hub import WindowHub
 from gshtui.settings.paths import data_dir
 from gshtui.ui.approvals.approvals_pane import ApprovalsPane
-from gshtui.ui.kit.hub_port import OpenRequest
 from gshtui.ui.window.app import Workbench
 from tests.kit.command import environment
 from tests.kit.configuration import made_project
@@ -216,8 +216,10 @@ async def test_what_is_no_word_of_a_window_is_refused_and_the_rest_goes_on(proje
 
 ASKS = """
 import os
+from pathlib import Path
 from gshtui.client.hub_dial import dial, window_opening
-opening = window_opening(cwd=os.getcwd(), session="", agent="", provider="", model="", mode=None, environ=os.environ)
+from gshtui.client.window_protocol import OpenRequest
+opening = window_opening(OpenRequest(Path.cwd()), os.environ)
 print(dial(opening) is not None)
 """
 

@@ -19,13 +19,12 @@ from gshtui import __version__
 from gshtui.client import hub_dial
 from gshtui.client.hub_dial import HubDial, dial, window_opening
 from gshtui.client.window_link import WindowLink
-from gshtui.client.window_protocol import WindowOpening
+from gshtui.client.window_protocol import OpenRequest, WindowOpening
 from gshtui.fleet.keeper.keeper import running_keeper, stop_keeper
 from gshtui.hub.faces.window_hub import WindowHub
 from gshtui.settings import paths
 from gshtui.settings.paths import data_dir
 from gshtui.system.installation import INSTALLED_AT
-from gshtui.ui.kit.hub_port import OpenRequest
 from gshtui.ui.window.app import Workbench
 from tests.kit.command import ROOT
 from tests.kit.pty_child import PtyChild
@@ -46,9 +45,7 @@ async def data(monkeypatch: pytest.MonkeyPatch, named_servers: Path) -> AsyncIte
 
 
 def opening() -> WindowOpening:
-    return window_opening(
-        cwd=str(Path.cwd()), session="", agent="", provider="", model="", mode=None, environ=dict(os.environ)
-    )
+    return window_opening(OpenRequest(Path.cwd()), os.environ)
 
 
 @contextmanager

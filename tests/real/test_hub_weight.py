@@ -11,10 +11,10 @@ import pytest
 
 from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
 from gshtui.client.window_link import WindowLink
+from gshtui.client.window_protocol import OpenRequest
 from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.settings import paths
 from gshtui.shell.hub_registry import is_live
-from gshtui.ui.kit.hub_port import OpenRequest
 from gshtui.ui.window.app import Workbench
 from tests.kit.command import environment
 from tests.kit.tmux import DEADLINE, end_server, eventually, short_folder

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gshtui.bus.events.agent_events import PromptSubmitted
+from gshtui.client.window_protocol import OpenRequest
 from gshtui.settings import paths
-from gshtui.ui.kit.hub_port import OpenRequest
 from gshtui.ui.window.app import Workbench
 from tests.kit.configuration import made_project
 from tests.kit.loopback.apis import loopback, variables

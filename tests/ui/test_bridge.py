@@ -12,8 +12,9 @@ import pytest
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptSubmitted, TextDelta
 from gshtui.bus.events.hub_events import HubStarted, Noticed, PartFailed, SubscriberFailed
+from gshtui.client.window_protocol import OpenRequest
 from gshtui.ui.kit.bridge import Bridge, NotReady
-from gshtui.ui.kit.hub_port import HubPort, OpenRequest
+from gshtui.ui.kit.hub_port import HubPort
 from tests.kit.fake_hub import Answer, FakeHub, HubOptions, door_of
 from tests.kit.window import Window
 
@@ -197,7 +198,7 @@ async def test_a_failed_hub_is_a_banner_and_the_window_stays_usable() -> None:
         assert "nothing works today" in str(app.bench.banner.visual)
         assert app.bench.header.state.hub == "failed"
         await pilot.press(*"hello", "alt+2")
-        assert app.bench.centre.typed() == "hello"
+        assert app.bench.input.text == "hello"
         assert app.bench.front_pane() == "agents"
         await pilot.press("escape", "escape")
         assert not app.bench.banner.display

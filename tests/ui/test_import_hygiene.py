@@ -23,7 +23,7 @@ PROGRAM = """
 import asyncio, json, sys
 from pathlib import Path
 from gshtui.ui.window.app import Workbench
-from gshtui.ui.kit.hub_port import OpenRequest
+from gshtui.client.window_protocol import OpenRequest
 
 loaded = []
 
@@ -45,7 +45,7 @@ import asyncio, json, sys
 from pathlib import Path
 from gshtui.bus.events.hub_events import PartFailed
 from gshtui.settings import plugins
-from gshtui.ui.kit.hub_port import OpenRequest
+from gshtui.client.window_protocol import OpenRequest
 from gshtui.ui.window.lazy_imports import make_hub
 
 async def main():

@@ -112,7 +112,7 @@ async def test_a_fault_in_every_handler_in_turn() -> None:
         app.feed(*recorded.ANSWERED)
         app.bench.input.focus()
         await pilot.press("h", "i")
-        assert app.bench.centre.typed() == "hi"
+        assert app.bench.input.text == "hi"
 
 
 def live(app: App[Any]) -> list[Any]:

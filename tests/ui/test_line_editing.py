@@ -109,18 +109,18 @@ async def test_ctrl_c_clears_before_it_interrupts_and_says_once_how_it_comes_bac
         area = app.bench.input
         await pilot.press(*"half a thought", "ctrl+c")
         await pilot.pause()
-        assert app.bench.centre.typed() == ""
+        assert app.bench.input.text == ""
         [notice] = app._notifications
         assert notice.message == "Cleared. ctrl+y brings it back."
         await pilot.press("ctrl+y")
-        assert app.bench.centre.typed() == "half a thought"
+        assert app.bench.input.text == "half a thought"
         await pilot.press("ctrl+c")
         await pilot.pause()
         assert len(list(app._notifications)) == 1
         await pilot.press("up")
-        assert app.bench.centre.typed() == "half a thought"
+        assert app.bench.input.text == "half a thought"
         await pilot.press("ctrl+c", "ctrl+z")
-        assert app.bench.centre.typed() == "half a thought" and app.focused is area
+        assert app.bench.input.text == "half a thought" and app.focused is area
         await pilot.press("ctrl+c")
         await pilot.pause()
         await pilot.press("ctrl+c")
@@ -135,7 +135,7 @@ async def test_ctrl_c_in_a_burst_clears_what_stood_before_it_and_no_more() -> No
             app.post_message(events.Key(key, key if len(key) == 1 else None))
         await pilot.pause()
         await pilot.pause()
-        assert app.bench.centre.typed() == "kept"
+        assert app.bench.input.text == "kept"
 
 
 async def test_ctrl_c_leaves_the_search_with_the_draft() -> None:
@@ -143,4 +143,4 @@ async def test_ctrl_c_leaves_the_search_with_the_draft() -> None:
     async with app.run_test() as pilot:
         await pilot.press(*"draft", "ctrl+r", *"words", "ctrl+c")
         await pilot.pause()
-        assert app.bench.centre.typed() == "draft"
+        assert app.bench.input.text == "draft"

@@ -192,14 +192,14 @@ async def test_what_comes_while_a_key_is_tried_belongs_to_the_card(way: str, mon
         app.post_message(events.Paste(f"{KEY}-2"))
         await pilot.press("enter", *"abc")
         assert isinstance(app.screen, InputScreen) and app.screen.query_one(Input).value.endswith(f"{KEY}-2abc")
-        assert KEY not in app.export_screenshot() and app.bench.centre.typed() == ""
+        assert KEY not in app.export_screenshot() and app.bench.input.text == ""
         refused.set()
         while "does not accept" not in title(app):
             await pilot.pause()
         assert app.screen.query_one(Input).value.endswith("-2abc"), "enter tries it next"
         await pilot.press("escape")
         await shows(pilot, CardScreen)
-        assert app.bench.centre.typed() == ""
+        assert app.bench.input.text == ""
 
 
 async def test_a_trial_can_be_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,7 +234,7 @@ async def test_a_key_pasted_into_the_card_is_no_prompt(by_letter: bool, monkeypa
             else:
                 app.screen.query_one("#filter", Input).value = KEY
             await shows(pilot, InputScreen)
-            assert app.bench.centre.typed() == "" and KEY not in app.export_screenshot()
+            assert app.bench.input.text == "" and KEY not in app.export_screenshot()
             await pilot.press("escape")
             await shows(pilot, CardScreen)
             await pilot.press("escape")
@@ -249,12 +249,12 @@ async def test_words_leave_the_card_and_programs_begin(tmp_path: Path, monkeypat
         await shows(pilot, CardScreen)
         await pilot.press(*"theme of mine")  # "theme" could be a line, what follows is none
         await carried_out(app)
-        assert app.screen is app.bench and app.bench.centre.typed() == "theme of mine"
+        assert app.screen is app.bench and app.bench.input.text == "theme of mine"
         await pilot.press("ctrl+c", "alt+i")
         await shows(pilot, CardScreen)
         await pilot.press(*"sk-learn or sk-0123456789abcdefghijklm")
         await carried_out(app)
-        assert app.screen is app.bench and app.bench.centre.typed() == "sk-learn or sk-0123456789abcdefghijklm"
+        assert app.screen is app.bench and app.bench.input.text == "sk-learn or sk-0123456789abcdefghijklm"
         await pilot.press("ctrl+c", "alt+i")
         await shows(pilot, CardScreen)
         await pilot.resize_terminal(80, 24)

@@ -155,12 +155,12 @@ async def test_ctrl_c_copies_then_clears_then_interrupts_then_says_how_to_leave(
     async with at_rest(app, SIZE) as (pilot, hub):
         await pilot.press(*"words", "shift+home", "ctrl+c")
         assert app.clipboard == "words"
-        assert app.bench.centre.typed() == "words"
+        assert app.bench.input.text == "words"
         await pilot.press("end")
         app.feed(*STARTED)
         await pilot.press("ctrl+c")
         await settled(pilot)
-        assert app.bench.centre.typed() == "" and hub.intents(InterruptRequested) == []
+        assert app.bench.input.text == "" and hub.intents(InterruptRequested) == []
         await pilot.press("ctrl+c")
         await settled(pilot)
         assert len(hub.intents(InterruptRequested)) == 1
@@ -610,7 +610,7 @@ async def test_a_question_mark_where_one_types_is_typed() -> None:
     app = Window()
     async with at_rest(app, SIZE) as (pilot, _):
         await pilot.press(*"why", "question_mark")
-        assert app.bench.centre.typed() == "why?"
+        assert app.bench.input.text == "why?"
 
 
 async def palette_with(pilot: Pilot[int], words: str) -> PaletteScreen:
@@ -633,15 +633,15 @@ async def test_a_question_mark_in_an_empty_input_shows_a_dozen_keys_until_the_ne
             return str(sheet.render()) if sheet.display else ""
 
         shown = await press("question_mark")
-        assert "ctrl+p" in shown and "Find anything" in shown and app.bench.centre.typed() == ""
-        assert await press("a") == "" and app.bench.centre.typed() == "a"
-        assert await press("question_mark") == "" and app.bench.centre.typed() == "a?"
+        assert "ctrl+p" in shown and "Find anything" in shown and app.bench.input.text == ""
+        assert await press("a") == "" and app.bench.input.text == "a"
+        assert await press("question_mark") == "" and app.bench.input.text == "a?"
         await press("backspace", "backspace")
         assert await press("question_mark") and await press("question_mark") == ""
-        assert app.bench.centre.typed() == "?"
+        assert app.bench.input.text == "?"
         await press("backspace")
         assert await press("question_mark") and await press("escape") == ""
-        assert app.bench.centre.typed() == ""
+        assert app.bench.input.text == ""
 
 
 @pytest.mark.parametrize("size", [(60, 22), (61, 20), (79, 24), (80, 24), (100, 30), (140, 45), (200, 50)])

@@ -35,6 +35,7 @@ from gshtui.bus.events.fleet_events import AgentRestored
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted
 from gshtui.bus.messages import Message, Text
 from gshtui.client.window_link import LinkedBus, WindowLink
+from gshtui.client.window_protocol import OpenRequest
 from gshtui.commands.config_calls import ResetSetting, ShownSettings
 from gshtui.features.replay.replay_player import ReplayPlayer, recording
 from gshtui.features.replay.window.replay_window import ReplayBar
@@ -46,7 +47,6 @@ from gshtui.ui.approvals.question_view import Answers
 from gshtui.ui.context.receipt_screen import ReceiptScreen
 from gshtui.ui.conversation.conversation_tab import ConversationTab
 from gshtui.ui.conversation.session_picker import SessionsScreen
-from gshtui.ui.kit.hub_port import OpenRequest
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.widgets.dialogs import InputScreen
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
@@ -478,7 +478,7 @@ async def modes(here: Real) -> None:
         before = here.count(AgentModeChanged)
         await here.press("shift+tab")
         changed = await here.heard.wait_for(AgentModeChanged, number=before + 1)
-        await here.until(lambda mode=changed.mode: f"· {mode}" in (here.app.bench.input.border_title or ""))
+        await here.until(lambda mode=changed.mode: f"· {mode}" in str(here.app.bench.input.border_title or ""))
         shown.append(changed.mode)
     assert shown in (["edit", "auto", "plan", "ask"], ["edit", "plan", "ask"])  # the latter where no sandbox holds
 

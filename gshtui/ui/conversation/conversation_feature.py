@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from gshtui.bus.agent_data import AgentRow
     from gshtui.bus.events.agent_events import PromptSubmitted
     from gshtui.providers.model_command import ListedModel, ModelList
+    from gshtui.store.tables.message_table import StoredMessage
     from gshtui.store.tables.session_table import SessionInfo
     from gshtui.ui.conversation.conversation_tab import ConversationTab
-    from gshtui.ui.kit.hub_port import Stored
 
 
 _LISTED = 500
@@ -211,7 +211,7 @@ class ConversationFeature(Feature):
         found = await self.window.result_of(SearchSessions(query=words, everywhere=True, limit=_LISTED))
         return [hit.session for hit in found.hits] if found is not None else []
 
-    async def newest(self, session: str, limit: int) -> Sequence[Stored]:
+    async def newest(self, session: str, limit: int) -> Sequence[StoredMessage]:
         """The newest messages of a conversation, in order."""
         from gshtui.store.engine.store_errors import StoreError
 
@@ -303,7 +303,11 @@ class ConversationFeature(Feature):
         )
         if bridge.settings is not None:
             pane.transcript.result_lines = bridge.settings.ui.result_lines
-        sources = TabSources(bridge.newer_messages, bridge.connected, self._turns.read_turn, self.window.clock)
+
+        async def newer(session: str, after: int) -> Sequence[StoredMessage]:
+            return await (await bridge.running()).newer_messages(session, after)
+
+        sources = TabSources(newer, bridge.connected, self._turns.read_turn, self.window.clock)
         return ConversationTab(row, pane, sources, attach)
 
     async def _attach_line(self, row: AgentRow) -> str:

@@ -23,7 +23,6 @@ from gshtui.bus.shell_data import Ran
 from gshtui.system.tasks import report_unexpected
 from gshtui.ui.conversation.conversation_entries import message_of
 from gshtui.ui.conversation.conversation_state import CONSUMES, ConversationState, older_operations
-from gshtui.ui.kit.hub_port import Stored
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.transcript.entries import NoticeEntry, OutcomeEntry, PromptEntry
 from gshtui.ui.kit.transcript.markdown_renderer import parser_loading
@@ -32,9 +31,10 @@ from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.widget_messages import EditPrompt, ForContext, ForkAt
 
 if TYPE_CHECKING:
+    from gshtui.store.tables.message_table import StoredMessage
     from gshtui.ui.kit.drawing.terminal_graphics import LoadOutput
 
-LoadOlder = Callable[[str, int | None, int], Awaitable[Sequence[Stored]]]
+LoadOlder = Callable[[str, int | None, int], Awaitable[Sequence["StoredMessage"]]]
 """(session, before this number or `None`, limit) → the newest messages, in order."""
 LoadCuts = Callable[[str, str, float, float], Awaitable[Sequence[Receipt]]]
 """(agent, session, from this time, before that time) → what was cut from its context and is not undone, in order."""
@@ -131,7 +131,7 @@ class ConversationPane(Vertical):
         self.consume([SessionOpened(session=session, agent=self._state.agent, messages=1), *turn])
         self._in_turn = in_turn
 
-    def take_newer(self, stored: Sequence[Stored]) -> None:
+    def take_newer(self, stored: Sequence[StoredMessage]) -> None:
         """Show messages that another process has added to the record."""
         self.newest = stored[-1].seq
         agent, session = self._state.agent, self._state.session
@@ -256,19 +256,19 @@ class ConversationPane(Vertical):
             held, self._held = self._held, None
             self.consume(held)
 
-    async def _ran(self, session: str, stored: Sequence[Stored]) -> Sequence[Ran]:
+    async def _ran(self, session: str, stored: Sequence[StoredMessage]) -> Sequence[Ran]:
         """The commands that belong between these messages, or before them if there are no older messages."""
         if self._load_ran is None:
             return ()
         return await self._load_ran(session, self._since(stored), self._oldest_at)
 
-    async def _cuts(self, session: str, stored: Sequence[Stored]) -> Sequence[Receipt]:
+    async def _cuts(self, session: str, stored: Sequence[StoredMessage]) -> Sequence[Receipt]:
         """The cuts that belong between these messages, or before them if there are no older messages."""
         if self._load_cuts is None:
             return ()
         return await self._load_cuts(self._state.agent, session, self._since(stored), self._oldest_at)
 
     @staticmethod
-    def _since(stored: Sequence[Stored]) -> float:
+    def _since(stored: Sequence[StoredMessage]) -> float:
         """From when on something belongs to these messages."""
         return stored[0].message.at if len(stored) == PAGE else -math.inf

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 from textual.app import ComposeResult
@@ -20,11 +20,13 @@ from gshtui.bus.agent_data import AT_WORK, AgentRow
 from gshtui.bus.event import Event
 from gshtui.text.sanitise import one_line
 from gshtui.ui.conversation.conversation_pane import ConversationPane
-from gshtui.ui.kit.hub_port import Stored
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.widget_messages import AgentSeen, OpenTerminal
 from gshtui.ui.kit.widgets.agent_line import AGENT_EVENTS, after_event, tab_agent, title_line
 from gshtui.ui.kit.widgets.tabs import TabPane
+
+if TYPE_CHECKING:
+    from gshtui.store.tables.message_table import StoredMessage
 
 _EVERY = 1.0
 """Seconds between updates of ages, and between two looks at the record of an agent that does not report here."""
@@ -41,7 +43,7 @@ def empty_words(name: str) -> str:
 class TabSources(msgspec.Struct, frozen=True):
     """Where a tab gets what it shows."""
 
-    newer: Callable[[str, int], Awaitable[Sequence[Stored]]]
+    newer: Callable[[str, int], Awaitable[Sequence[StoredMessage]]]
     """(session, after this number) → its newer messages, in order. It may raise anything."""
     connected: Callable[[str], Awaitable[bool]]
     """Whether an agent's events arrive in this window."""

@@ -27,8 +27,8 @@ from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 from gshtui.ui.kit.widgets.line_field import LineField
 
 if TYPE_CHECKING:
+    from gshtui.store.tables.message_table import StoredMessage
     from gshtui.store.tables.session_table import SessionInfo
-    from gshtui.ui.kit.hub_port import Stored
 
 NEW = "new"
 WIDE = 110
@@ -50,7 +50,7 @@ class SessionSource(Protocol):
         """The conversations with a message that has these words."""
         ...
 
-    async def newest(self, session: str, limit: int) -> Sequence[Stored]:
+    async def newest(self, session: str, limit: int) -> Sequence[StoredMessage]:
         """The newest messages of one, in order."""
         ...
 

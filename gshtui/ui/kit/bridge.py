@@ -20,22 +20,22 @@ from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub_events import FaultReported, Noticed, QuitRequested, SubscriberFailed
 from gshtui.bus.events.session_events import SessionClosed, SessionOpened
 from gshtui.bus.shell_data import Ran
-from gshtui.bus.shell_rows import Filter, Span
 from gshtui.bus.subscription import Batch, fold_events
-from gshtui.client.window_protocol import HubLost, NotReady
+from gshtui.client.window_protocol import HubLost, NotReady, OpenRequest
 from gshtui.system.faults import Breaker, Fault
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import report_unexpected, start_job
 from gshtui.ui.kit.garbage_collector import GarbageCollector
-from gshtui.ui.kit.hub_port import HubPort, MakeHub, OpenRequest, Result, Stored
+from gshtui.ui.kit.hub_port import HubPort, MakeHub
 
 if TYPE_CHECKING:
     from gshtui.bus.context_data import Receipt
     from gshtui.commands.catalogue import CommandEntry
     from gshtui.commands.completion import Completion
-    from gshtui.commands.declaration import Question, Returns
+    from gshtui.commands.declaration import Outcome, Question, Returns
     from gshtui.commands.evaluation import Ask
     from gshtui.settings.model import Settings
+    from gshtui.store.tables.message_table import StoredMessage
 
 R = TypeVar("R")
 
@@ -210,10 +210,6 @@ class Bridge:
         """The conversation of this window's own agent; empty: none yet."""
         return self._session
 
-    async def running(self) -> HubPort:
-        """The hub, once it is running. Raises `NotReady`."""
-        return await self._running()
-
     def cease(self) -> list[Event]:
         """Have nothing start any more: the person leaves. Gives the intents that no hub has had."""
         if self.hub is not None:
@@ -246,7 +242,7 @@ class Bridge:
         self.hub.bus.publish(event)
         return True
 
-    async def run(self, line: str | Returns[object], *, ask: Ask | None = None) -> Result:
+    async def run(self, line: str | Returns[object], *, ask: Ask | None = None) -> Outcome:
         """Run a line of the command language as the person, or a value.
 
         Args:
@@ -256,47 +252,31 @@ class Bridge:
             NotReady: the hub did not start.
             gshtui.commands.declaration.CommandError: the command failed, or the line is not a command.
         """
-        return await (await self._running()).run(line, ask=ask, front=self.front())
-
-    async def split_line(self, line: str) -> list[str]:
-        """The parts of a line that `;` and new lines separate. Raises as `run`."""
-        return await (await self._running()).split_line(line)
+        return await (await self.running()).run(line, ask=ask, front=self.front())
 
     async def call(self, parameters: Returns[R]) -> R:
         """Run a command by its parameters; gives its typed result. Raises as `run`."""
-        return await (await self._running()).call(parameters, front=self.front())
+        return await (await self.running()).call(parameters, front=self.front())
 
     async def question(self, parameters: Returns[object]) -> Question | None:
         """The question to ask the person before running these; `None`: none. Raises as `run`."""
-        return await (await self._running()).question(parameters, front=self.front())
-
-    async def bound(self, line: str) -> Returns[object] | None:
-        """The parameters that a line stands for; `None`: its command has none. Raises as `run`."""
-        return await (await self._running()).bound(line)
-
-    async def opens(self, line: str) -> str:
-        """The picker that a line opens here; empty: none. Raises `NotReady`."""
-        return await (await self._running()).opens(line)
+        return await (await self.running()).question(parameters, front=self.front())
 
     async def for_row(self, keys: Sequence[str], row: object) -> Sequence[Returns[object] | None]:
         """The call that each of these keys makes for a row of a pane; `None`: none, or there is no hub yet."""
         return await self.hub.for_row(keys, row) if self.hub is not None else [None] * len(keys)
 
-    async def messages(self, session: str, before: int | None = None, limit: int = 200) -> Sequence[Stored]:
+    async def messages(self, session: str, before: int | None = None, limit: int = 200) -> Sequence[StoredMessage]:
         """The newest `limit` messages of a conversation before number `before`, in order. Raises `NotReady`."""
-        return await (await self._running()).messages(session, before, limit)
-
-    async def newer_messages(self, session: str, after: int) -> Sequence[Stored]:
-        """The messages of a conversation behind number `after`, in order. Raises `NotReady`."""
-        return await (await self._running()).newer_messages(session, after)
+        return await (await self.running()).messages(session, before, limit)
 
     async def connected(self, agent: str) -> bool:
         """Whether an agent's own process is linked to this window's hub: its events arrive, and prompts reach it."""
         return self.hub is not None and await self.hub.connected(agent)
 
     async def ran(self, session: str, after: float, before: float) -> Sequence[Ran]:
-        """The commands run from a conversation's input line in a period, in order. Raises as `shell_rows`."""
-        return await (await self._running()).ran(session, after, before)
+        """The commands run from a conversation's input line in a period, in order. Raises as `output`."""
+        return await (await self.running()).ran(session, after, before)
 
     async def cuts(self, agent: str, session: str, after: float, before: float) -> Sequence[Receipt]:
         """The cuts of a conversation's context in a period that were not undone, in order. Raises `NotReady`."""
@@ -314,40 +294,18 @@ class Bridge:
         """Stop the newest running input-line command; returns whether there was one."""
         return self.hub is not None and await self.hub.stop_command()
 
-    async def shell_rows(self, wanted: Filter, start: int, limit: int) -> Span | None:
-        """Rows of the shell log, see `ShellTables.rows`; `None`: there is no record.
+    async def output(self, key: str) -> str:
+        """The output of a command or call in the record.
 
         Raises:
             NotReady: the hub is not running.
             gshtui.store.engine.store_errors.StoreError: the record cannot be read.
         """
-        return await (await self._running()).shell_rows(wanted, start, limit)
-
-    async def output(self, key: str) -> str:
-        """The output of a command or call in the record. Raises as `shell_rows`."""
-        return await (await self._running()).output(key)
-
-    async def note(self, text: str, cwd: str) -> None:
-        """Store a note in the shell log.
-
-        Raises:
-            NotReady: there is no hub.
-            gshtui.system.expected_error.ExpectedError: there is no log.
-            gshtui.store.engine.store_errors.StoreError: the record cannot be written.
-        """
-        await (await self._running()).note(text, cwd or str(self.opening.cwd))
+        return await (await self.running()).output(key)
 
     async def complete(self, line: str, cursor: int) -> Sequence[Completion]:
         """Completions at the cursor of a command line being typed; none while there is no hub."""
         return () if self.hub is None else await self.hub.complete(line, cursor)
-
-    async def prompts(self) -> Sequence[str]:
-        """Earlier prompts of this folder, newest first. Raises `NotReady`."""
-        return await (await self._running()).prompts(str(self.opening.cwd), 1_000)
-
-    async def keep_prompt(self, text: str) -> None:
-        """Store a sent text in the input's history. Raises `NotReady`."""
-        await (await self._running()).keep_prompt(str(self.opening.cwd), text)
 
     @property
     def commands(self) -> Mapping[str, CommandEntry]:
@@ -359,7 +317,8 @@ class Bridge:
         """The settings; `None`: not loaded yet."""
         return self.hub.settings if self.hub is not None else None
 
-    async def _running(self) -> HubPort:
+    async def running(self) -> HubPort:
+        """The hub, once it is running. Raises `NotReady`."""
         await self._up.wait()
         if self.hub is None or self.failed:
             raise NotReady(f"The workbench's hub is not running. {self.failed} `gsh-tui doctor` says what is missing.")

@@ -1,6 +1,6 @@
 """The hub as the window needs it: a small port, so that the window can start before the hub is imported.
 
-Owns the protocol and the opening's options; does not import the hub. Used by `bridge.py`; tests pass their own.
+Owns the protocol; does not import the hub. Used by `bridge.py`; tests pass their own.
 """
 
 from __future__ import annotations
@@ -9,69 +9,23 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-import msgspec
-
-from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.bus import Bus
-from gshtui.bus.event import Event
+from gshtui.client.window_protocol import OpenRequest
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import AgentRow
-    from gshtui.bus.messages import Message
     from gshtui.bus.shell_data import Ran
     from gshtui.bus.shell_rows import Filter, Span
     from gshtui.commands.catalogue import CommandEntry
     from gshtui.commands.completion import Completion
-    from gshtui.commands.declaration import Question, Returns, View
+    from gshtui.commands.declaration import Outcome, Question, Returns
     from gshtui.commands.evaluation import Ask
     from gshtui.settings.model import Settings
+    from gshtui.store.tables.message_table import StoredMessage
     from gshtui.tmux.panes import PaneInfo
     from gshtui.tmux.server import TmuxServer
 
 R = TypeVar("R")
-
-
-class OpenRequest(msgspec.Struct, frozen=True):
-    """What the command line asked to open."""
-
-    cwd: Path
-    session: str = ""
-    """An id, a prefix of one, or `latest`; empty: a new conversation, with the last one offered."""
-    agent: str = "main"
-    provider: str = ""
-    model: str = ""
-    mode: GuardMode | None = None
-    """The mode in which the agents begin; `None`: as the settings say."""
-    pane: str = ""
-    """The pane to show and go to; empty: the input."""
-    alone: bool = False
-    """The hub is one of this process."""
-
-
-class Result(Protocol):
-    """The outcome of a command (`gshtui.commands.declaration.Outcome`)."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def full(self) -> str: ...
-    @property
-    def is_error(self) -> bool: ...
-    @property
-    def intent(self) -> Event | None: ...
-    @property
-    def shown(self) -> bool: ...
-    @property
-    def view(self) -> View | None: ...
-
-
-class Stored(Protocol):
-    """A message with its place in the log (`gshtui.store`'s `StoredMessage`)."""
-
-    @property
-    def seq(self) -> int: ...
-    @property
-    def message(self) -> Message: ...
 
 
 class HubPort(Protocol):
@@ -90,7 +44,7 @@ class HubPort(Protocol):
     def cease(self) -> None: ...
     async def stop(self) -> None: ...
     async def ended(self) -> str: ...
-    async def run(self, line: str | Returns[object], *, ask: Ask | None = None, front: str = "") -> Result: ...
+    async def run(self, line: str | Returns[object], *, ask: Ask | None = None, front: str = "") -> Outcome: ...
     async def call(self, parameters: Returns[R], *, front: str = "") -> R: ...
     async def question(self, parameters: Returns[object], *, front: str = "") -> Question | None: ...
     async def split_line(self, line: str) -> list[str]: ...
@@ -99,8 +53,8 @@ class HubPort(Protocol):
     async def for_row(self, keys: Sequence[str], row: object) -> Sequence[Returns[object] | None]: ...
     async def complete(self, line: str, cursor: int) -> Sequence[Completion]: ...
     async def stop_command(self) -> bool: ...
-    async def messages(self, session: str, before: int | None = None, limit: int = 200) -> Sequence[Stored]: ...
-    async def newer_messages(self, session: str, after: int) -> Sequence[Stored]: ...
+    async def messages(self, session: str, before: int | None = None, limit: int = 200) -> Sequence[StoredMessage]: ...
+    async def newer_messages(self, session: str, after: int) -> Sequence[StoredMessage]: ...
     async def ran(self, session: str, after: float, before: float) -> Sequence[Ran]: ...
     async def shell_rows(self, wanted: Filter, start: int, limit: int) -> Span | None: ...
     async def output(self, key: str) -> str: ...

@@ -80,7 +80,8 @@ class ShellFeature(Feature):
     async def _fetch(self, message: ShellPane.Needs) -> None:
         pane = message.pane
         try:
-            span = await self.window.bridge.shell_rows(message.filter, message.start, message.limit)
+            hub = await self.window.bridge.running()
+            span = await hub.shell_rows(message.filter, message.start, message.limit)
         except NotReady as error:
             pane.failed(str(error))
         except Exception as error:  # whatever the record's error, the log goes on with new rows
@@ -169,7 +170,8 @@ class ShellFeature(Feature):
 
     async def _keep(self, note: Note) -> None:
         try:
-            await self.window.bridge.note(note.text, note.cwd)
+            hub = await self.window.bridge.running()
+            await hub.note(note.text, note.cwd or str(self.window.bridge.opening.cwd))
         except (NotReady, ExpectedError) as error:
             self.window.notify(f"Couldn't save the note: {error}", severity="error", markup=False)
         else:

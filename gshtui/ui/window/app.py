@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from textual import events, on
@@ -25,6 +24,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import InterruptRequested, PromptSubmitted
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.client.pane_names import CHAT
+from gshtui.client.window_protocol import OpenRequest
 from gshtui.settings import git_info, paths
 from gshtui.system.faults import Fault
 from gshtui.ui.context.context_feature import ContextFeature
@@ -32,7 +32,7 @@ from gshtui.ui.conversation.conversation_feature import ConversationFeature
 from gshtui.ui.kit.bridge import Bridge, EventConsumer, NotReady
 from gshtui.ui.kit.drawing.themes import ThemedApp
 from gshtui.ui.kit.feature import Feature
-from gshtui.ui.kit.hub_port import MakeHub, OpenRequest
+from gshtui.ui.kit.hub_port import MakeHub
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.app_base import AppBase
 from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits, release_input, sends_every_key
@@ -56,7 +56,6 @@ from gshtui.ui.window.workbench_screen import WorkbenchScreen
 if TYPE_CHECKING:
     from textual.app import App
 
-    from gshtui.bus.agent_data import GuardMode
     from gshtui.bus.context_data import Iteration
     from gshtui.bus.events.context_events import ContextCut
     from gshtui.bus.messages import Message
@@ -356,7 +355,7 @@ class Workbench(ThemedApp[int], AppBase):
         from gshtui.store.engine.store_errors import StoreError
 
         try:
-            await self.bridge.keep_prompt(text)
+            await (await self.bridge.running()).keep_prompt(str(self.bridge.opening.cwd), text)
         except (NotReady, StoreError):
             return  # the record reports write errors itself; the prompt is sent anyway
 
@@ -607,27 +606,16 @@ class Workbench(ThemedApp[int], AppBase):
 
 
 def run(
+    opening: OpenRequest,
     *,
-    cwd: str,
-    session: str = "",
-    agent: str = "",
-    provider: str = "",
-    model: str = "",
-    mode: GuardMode | None = None,
     edited: Message | None = None,
-    pane: str = "",
-    alone: bool = False,
     first_frame: FirstFrame | None = None,
     hub: HubDial | None = None,
 ) -> int:
     """Show the window until the person quits; returns the exit code.
 
     Args:
-        cwd: the folder to work in.
-        session: `new`, `latest`, an id or a prefix of one; empty: a new one, with the last one offered.
         edited: a prompt of the conversation to go back to, which is then in the input.
-        pane: the pane to show and go to; empty: the input.
-        alone: the hub is one of this process.
         hub: the connection to the resident hub, which is being made.
         first_frame: the frame that `first_frame.paint` has put on the terminal; taken over, or abandoned on failure.
     """
@@ -635,7 +623,6 @@ def run(
     free_alt_digits()
     WorkbenchDriver.first_frame = first_frame
     try:
-        opening = OpenRequest(Path(cwd), session, agent or "main", provider, model, mode, pane, alone)
         app = Workbench(opening, partial(lazy_imports.make_hub, dial=hub))
         app.edited = edited
         app.is_first = not (paths.config_file().exists() or (paths.data_dir(create=False) / "gsh.db").exists())

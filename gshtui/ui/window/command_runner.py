@@ -19,6 +19,7 @@ from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.commands.declaration import (
     AttachView,
     CommandError,
+    Outcome,
     ProgramView,
     Question,
     Returns,
@@ -36,7 +37,6 @@ from gshtui.ui.window.features import action_of, opening_key
 
 if TYPE_CHECKING:
     from gshtui.bus.context_data import Receipt
-    from gshtui.ui.kit.hub_port import Result
     from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 SHORT = 160
@@ -71,7 +71,7 @@ class CommandRunner:
     async def run_line(self, line: str) -> None:
         """Run the parts of a line in their order, after asking the person if needed, and show each one's outcome."""
         try:
-            parts = await self._app.bridge.split_line(line)
+            parts = await (await self._app.bridge.running()).split_line(line)
         except Exception as error:
             self._failed(line, error, typed=True)
             return
@@ -90,11 +90,12 @@ class CommandRunner:
 
     async def _run_one(self, line: str) -> None:
         try:
-            key = opening_key(line, await self._app.bridge.opens(line))
+            hub = await self._app.bridge.running()
+            key = opening_key(line, await hub.opens(line))
             if key:
                 await self._app.run_action(f"app.{action_of(key)}")
                 return
-            value = await self._app.bridge.bound(line)
+            value = await hub.bound(line)
             outcome = await self._app.bridge.run(line, ask=self._agrees) if value is None else None
         except UnknownCommand as error:
             word = line.split()[0]
@@ -235,7 +236,7 @@ class CommandRunner:
         with contextlib.suppress(NotReady, CommandError):  # the call is gone, or the record is busy
             await self._app.bridge.call(note)
 
-    def _show(self, title: str, outcome: Result, *, typed: bool) -> None:
+    def _show(self, title: str, outcome: Outcome, *, typed: bool) -> None:
         if typed:
             self._tell_room(title, failed=outcome.is_error)
         if outcome.shown:

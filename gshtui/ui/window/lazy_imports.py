@@ -11,7 +11,8 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from gshtui.ui.kit.hub_port import HubPort, OpenRequest
+from gshtui.client.window_protocol import OpenRequest
+from gshtui.ui.kit.hub_port import HubPort
 
 if TYPE_CHECKING:
     from socket import socket
@@ -38,15 +39,7 @@ async def make_hub(opening: OpenRequest, dial: HubDial | None = None) -> HubPort
     from gshtui.settings.loader import load
 
     loaded = await asyncio.to_thread(load, opening.cwd)
-    asked = window_opening(
-        cwd=str(opening.cwd),
-        session=opening.session,
-        agent=opening.agent,
-        provider=opening.provider,
-        model=opening.model,
-        mode=opening.mode,
-        environ=loaded.environ,
-    )
+    asked = window_opening(opening, loaded.environ)
     with suppress(TimeoutError):
         if not opening.alone and (link := await _linked(asked, loaded, dial)) is not None:
             return link

@@ -418,6 +418,7 @@ def _connect(bridge: Bridge, area: PromptArea) -> None:
 
 async def _recall(bridge: Bridge, area: PromptArea) -> None:
     try:
-        area.input.past.load(await bridge.prompts())
+        hub = await bridge.running()
+        area.input.past.load(await hub.prompts(str(bridge.opening.cwd), 1_000))
     except NotReady:
         return

@@ -12,8 +12,9 @@ from textual.content import Content
 from textual.message import Message as TextualMessage
 from textual.widgets import Static
 
+from gshtui.client.window_protocol import OpenRequest
 from gshtui.text.cells import width as cell_width
-from gshtui.ui.kit.hub_port import HubPort, OpenRequest
+from gshtui.ui.kit.hub_port import HubPort
 from gshtui.ui.kit.keys.key_bar import shown_keys
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.window.app import Workbench, run
@@ -178,5 +179,5 @@ def play(cwd: Path, session: str, agent: str, speed: float) -> int:
     code = app.run()
     app.ended()
     if app.edited is not None:
-        return run(cwd=str(cwd), session=session, agent=agent, edited=app.edited)
+        return run(OpenRequest(cwd, session, agent), edited=app.edited)
     return app.return_code or code or 0
