@@ -232,9 +232,13 @@ class _Calls:
     def __init__(self, service: Callable[[], CallService]) -> None:
         self._service = service
 
-    async def create(self, invocation: Invocation, parameters: CreateParameters) -> Outcome:
+    async def _asked(self, invocation: Invocation) -> tuple[CallService, Principal]:
+        """The calls, and who asks for them."""
         service = self._service()
-        who = await service.principal(invocation.caller)
+        return service, await service.principal(invocation.caller)
+
+    async def create(self, invocation: Invocation, parameters: CreateParameters) -> Outcome:
+        service, who = await self._asked(invocation)
         call = await service.create(
             parameters.call, who, topic=parameters.topic, branch_of=parameters.branch, at=parameters.at
         )
@@ -242,44 +246,38 @@ class _Calls:
         return Outcome(call_json(call), f"Created the call {call.name}{begun}. `join {call.name}` enters it.")
 
     async def join_call(self, invocation: Invocation, parameters: JoinCall) -> CallInfo:
-        service = self._service()
-        return await service.join(parameters.call, await service.principal(invocation.caller))
+        service, who = await self._asked(invocation)
+        return await service.join(parameters.call, who)
 
     async def list_calls(self, invocation: Invocation, _parameters: ListCalls) -> CallListing:
-        service = self._service()
-        who = await service.principal(invocation.caller)
+        service, who = await self._asked(invocation)
         return CallListing(tuple(await service.all()), (await service.find("", who)).name)
 
     async def read_page(self, invocation: Invocation, parameters: ReadCall) -> CallPage:
-        service = self._service()
-        who = await service.principal(invocation.caller)
+        service, who = await self._asked(invocation)
         found = await service.history(parameters.call, who, limit=parameters.limit, before=parameters.before)
         return CallPage(await service.find(parameters.call, who), tuple(found))
 
     async def note_typing(self, invocation: Invocation, _parameters: NoteTyping) -> str:
-        service = self._service()
-        who = await service.principal(invocation.caller)
+        service, who = await self._asked(invocation)
         await service.note_typing(who)
         return (await service.find("", who)).name
 
     async def note_run(self, invocation: Invocation, parameters: NoteRun) -> bool:
-        service = self._service()
-        who = await service.principal(invocation.caller)
+        service, who = await self._asked(invocation)
         return await service.note_run(parameters.call, parameters.line, who, failed=parameters.failed)
 
     async def post_message(self, invocation: Invocation, parameters: PostMessage) -> CallMessage:
-        service = self._service()
-        who = await service.principal(invocation.caller)
+        service, who = await self._asked(invocation)
         return await service.post_message(who, parameters.call, parameters.text)
 
     async def leave(self, invocation: Invocation, parameters: LeaveParameters) -> Outcome:
-        service = self._service()
-        call = await service.leave(parameters.call, await service.principal(invocation.caller))
+        service, who = await self._asked(invocation)
+        call = await service.leave(parameters.call, who)
         return Outcome({"left": call.name, "call": LOBBY}, f"You left {call.name} and are in the lobby.")
 
     async def topic(self, invocation: Invocation, parameters: TopicParameters) -> Outcome:
-        service = self._service()
-        who = await service.principal(invocation.caller)
+        service, who = await self._asked(invocation)
         call = await service.find(parameters.call, who)
         _refuse_outsider(invocation, call, who)
         if parameters.set is not None:
@@ -290,8 +288,7 @@ class _Calls:
         return Outcome({"call": call.name, "topic": call.topic}, said)
 
     async def invite(self, invocation: Invocation, parameters: InviteParameters) -> Outcome:
-        service = self._service()
-        who = await service.principal(invocation.caller)
+        service, who = await self._asked(invocation)
         call, agent = await service.invite(parameters.agent, parameters.call, who)
         text = f"{agent.name} is in the call {call.name}. `talk to={agent.name} …` or `@{agent.name}` asks it."
         return Outcome(call_json(call), text)
@@ -309,8 +306,7 @@ class _Calls:
 
     async def _assess_reading(self, invocation: Invocation, name: str, doing: str) -> Assessment:
         """An agent asks before it reads a call that it is not in, as it does before it reads its files."""
-        service = self._service()
-        who = await service.principal(invocation.caller)
+        service, who = await self._asked(invocation)
         call = await service.find(name, who)
         subject = f"{doing} {call.name}"
         if is_in(call, who):
@@ -319,8 +315,7 @@ class _Calls:
         return Assessment(Effect.READ, subject, inside=False, detail=subject, key=subject, pattern=subject, why=why)
 
     async def history(self, invocation: Invocation, parameters: CallHistoryParameters) -> Outcome:
-        service = self._service()
-        who = await service.principal(invocation.caller)
+        service, who = await self._asked(invocation)
         _refuse_outsider(invocation, await service.find(parameters.call, who), who)
         limit = _MOST if parameters.agent else parameters.n
         found = await service.history(parameters.call, who, limit=limit, before=parameters.before)
@@ -337,8 +332,7 @@ class _Calls:
                 f"Only the person at the keyboard can use `calls {parameters.action}`.",
                 hint="ls, show and search are for everybody.",
             )
-        service = self._service()
-        who = await service.principal(invocation.caller)
+        service, who = await self._asked(invocation)
         match parameters.action:
             case "ls":
                 found = await service.all()
@@ -393,8 +387,8 @@ class _Calls:
         _refuse_guest(invocation)
         if not parameters.call.strip():
             return None
-        service = self._service()
-        call = await service.find(parameters.call, await service.principal(invocation.caller))
+        service, who = await self._asked(invocation)
+        call = await service.find(parameters.call, who)
         losses = (f"{call.messages} messages and the pinned documents of {call.name}",) if call.messages else ()
         return Question(parameters, f"Permanently remove the call {call.name}?", yes="Remove", losses=losses)
 
@@ -406,8 +400,7 @@ class _Calls:
         return []
 
     async def _window(self, invocation: Invocation, parameters: LookAtCalls) -> Outcome:
-        service = self._service()
-        who = await service.principal(invocation.caller)
+        service, who = await self._asked(invocation)
         call = await service.find(parameters.call, who)
         old = call.window
         window = CallWindow(
@@ -424,8 +417,7 @@ class _Calls:
         return Outcome(call_json(call), _window_words(call))
 
     async def _export(self, invocation: Invocation, parameters: LookAtCalls) -> Outcome:
-        service = self._service()
-        who = await service.principal(invocation.caller)
+        service, who = await self._asked(invocation)
         call = await service.find(parameters.call, who)
         text = _exported(call, await service.everything(call.name, who), await service.pins(call.name))
         if not parameters.out:
