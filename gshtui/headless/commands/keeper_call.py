@@ -13,7 +13,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gshtui.client.hub_greeting import HubSilent, greeted, surroundings
 from gshtui.headless import exits, streams
@@ -38,41 +38,24 @@ _TOLD = frozenset({"complain", "wait_for", "started", "queued"})
 _CHUNK = 64 * 1024
 
 
-class KeeperCall:
+class KeeperCall(NamedTuple):
     """A command and the values given on the command line."""
 
-    __slots__ = ("declared", "flags", "json", "line", "name", "values", "waiting", "yes")
-
-    def __init__(
-        self,
-        name: str,
-        declared: str,
-        values: dict[str, Any],
-        *,
-        json: bool,
-        yes: bool,
-        waiting: str,
-        flags: dict[str, str],
-        line: str = "",
-    ) -> None:
-        """
-        Args:
-            name: the words that call it.
-            declared: the class of its parameters, `module:name`; empty: it is `line`, of the command language.
-            values: by field name; omitted fields are left out.
-            json: print its data.
-            yes: do not ask.
-            waiting: the progress line shown after a second of silence.
-            flags: settings for this run only.
-        """
-        self.name = name
-        self.declared = declared
-        self.values = values
-        self.json = json
-        self.yes = yes
-        self.waiting = waiting
-        self.flags = flags
-        self.line = line
+    name: str
+    """The words that call it."""
+    declared: str
+    """The class of its parameters, `module:name`; empty: it is `line`, of the command language."""
+    values: dict[str, Any]
+    """By field name; omitted fields are left out."""
+    json: bool
+    """Print its data."""
+    yes: bool
+    """Do not ask."""
+    waiting: str
+    """The progress line shown after a second of silence."""
+    flags: dict[str, str]
+    """Settings for this run only."""
+    line: str = ""
 
 
 class _Ended(Exception):
