@@ -127,7 +127,7 @@ class AgentsFeature(Feature):
             self._mark_read_soon(agent.id)
 
     def _mark_read_soon(self, agent: str) -> None:
-        self.window.run_worker(self._mark_read(agent), exit_on_error=False, group="default")
+        self.work(self._mark_read(agent), "default")
 
     async def _mark_read(self, agent: str) -> None:
         from gshtui.commands.declaration import CommandError
@@ -143,7 +143,7 @@ class AgentsFeature(Feature):
         self.window.post_message(OpenChanges(agent.row.worktree))
 
     def _copy(self, agent: AgentView) -> None:
-        self.window.run_worker(self._copied(agent), exit_on_error=False, group="commands")
+        self.work(self._copied(agent), "commands")
 
     async def _copied(self, agent: AgentView) -> None:
         from gshtui.commands.declaration import CommandError
@@ -152,7 +152,7 @@ class AgentsFeature(Feature):
         try:
             found = await self.window.bridge.call(AttachAgent(agent=agent.id))
         except (NotReady, CommandError):
-            self.window.notify(f"{agent.row.name} has no terminal.", severity="warning", markup=False)
+            self.warn(f"{agent.row.name} has no terminal.")
             return
         line = shlex.join(found.argv)
         self.window.copy_to_clipboard(line)

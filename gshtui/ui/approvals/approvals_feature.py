@@ -49,14 +49,14 @@ class ApprovalsFeature(Feature):
             if values is None:
                 return
             if self._pane.state.open.find(request.approval) is None:
-                self.window.notify("This question is closed already.", severity="warning", markup=False)
+                self.warn("This question is closed already.")
                 return
             self.window.publish(ApprovalAnswered(approval=request.approval, decision="once", values=values))
 
         self.window.push_screen(ValuesForm(request), answer)
 
     def _answer(self, message: ApprovalsPane.ProgramAnswered) -> None:
-        self.window.run_worker(self._answered(message), exit_on_error=False, group="answers")
+        self.work(self._answered(message), "answers")
 
     async def _answered(self, message: ApprovalsPane.ProgramAnswered) -> None:
         from gshtui.commands.declaration import CommandError

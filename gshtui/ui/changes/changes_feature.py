@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gshtui.bus.agent_data import ENDED_STATUSES
@@ -51,7 +51,7 @@ class ChangesFeature(Feature):
         except (NotReady, CommandError) as error:
             outside = "not a git repository" in str(error)
             said = "This folder is not in a git repository, so there is nothing to compare it with."
-            self.window.notify(said if outside else str(error), severity="warning", markup=False)
+            self.warn(said if outside else str(error))
             return False
         if len(found) == 1:
             await self._open(found[0].id)
@@ -78,7 +78,7 @@ class ChangesFeature(Feature):
         made = DiffPane(worktree, fetch, self._perform)
         await self._tabs.open(worktree, title, lambda: made)
         if made.is_attached:
-            self._work(self._load_comments(made))
+            self.work(self._load_comments(made), "changes")
 
     def _perform(self, pane: DiffPane, key: str) -> None:
         """Do what the key says: to the worktree, to the change under the cursor or to the comments."""
@@ -89,28 +89,23 @@ class ChangesFeature(Feature):
                 if (here := pane.comment_here) is not None:
                     self._store(pane, lambda kept: [one for one in kept if one != here])
             case "diff.send":
-                self._work(self._send(pane))
+                self.work(self._send(pane), "changes")
             case "diff.edit":
-                self._work(self._edit(pane))
+                self.work(self._edit(pane), "changes")
             case "diff.stage" | "diff.discard":
                 self._change(pane, key)
             case _:
-                self._work(
-                    self._perform_command(key, pane.worktree, pane.action_reload if key == "diff.merge" else None)
+                self.work(
+                    self._perform_command(key, pane.worktree, pane.action_reload if key == "diff.merge" else None),
+                    "changes",
                 )
-
-    def _work(self, work: Coroutine[Any, Any, None]) -> None:
-        self.window.run_worker(work, exit_on_error=False, group="changes")
-
-    def _warn(self, words: str) -> None:
-        self.window.notify(words, severity="warning", markup=False)
 
     def _change(self, pane: DiffPane, key: str) -> None:
         place = pane.hunk_here
         if place is None:
-            self._warn("No changed lines under the cursor.")
+            self.warn("No changed lines under the cursor.")
         else:
-            self._work(self._perform_command(key, place, pane.action_reload))
+            self.work(self._perform_command(key, place, pane.action_reload), "changes")
 
     async def _perform_command(self, key: str, row: object, then: Callable[[], None] | None) -> None:
         (value,) = await self.window.bridge.for_row([key], row)
@@ -124,12 +119,12 @@ class ChangesFeature(Feature):
 
         place = pane.hunk_here
         if place is None:
-            self._warn("No changed lines under the cursor.")
+            self.warn("No changed lines under the cursor.")
             return
         try:
             text = (await self.window.bridge.call(ShowHunk.at(place))).text
         except (NotReady, CommandError) as error:
-            self._warn(str(error))
+            self.warn(str(error))
             return
 
         def write(changed: str | None) -> None:
@@ -148,7 +143,7 @@ class ChangesFeature(Feature):
         try:
             pane.show_comments(await asyncio.to_thread(CommentFile(pane.worktree).read))
         except OSError as error:
-            self._warn(f"The comments on {pane.worktree} can't be read: {error.strerror or error}.")
+            self.warn(f"The comments on {pane.worktree} can't be read: {error.strerror or error}.")
 
     def _store(self, pane: DiffPane, how: Callable[[tuple[LineComment, ...]], Sequence[LineComment]]) -> None:
         """Change the comments, here and in their file; if that fails, at least here."""
@@ -159,11 +154,11 @@ class ChangesFeature(Feature):
             try:
                 kept = await asyncio.to_thread(CommentFile(pane.worktree).change, how)
             except OSError as error:
-                self._warn(f"The comments are not kept when the window closes: {error.strerror or error}.")
+                self.warn(f"The comments are not kept when the window closes: {error.strerror or error}.")
                 kept = how(pane.comments)
             pane.show_comments(kept)
 
-        self._work(store())
+        self.work(store(), "changes")
 
     def _comment(self, pane: DiffPane) -> None:
         from gshtui.ui.changes.line_comments import LineComment, commented_rows
@@ -173,7 +168,7 @@ class ChangesFeature(Feature):
         if here is None:
             path, rows = commented_rows(pane.document, *pane.view.marked)
             if not rows:
-                self._warn("No line of a file under the cursor.")
+                self.warn("No line of a file under the cursor.")
                 return
             fresh = LineComment(path, rows, "")
         else:
@@ -192,7 +187,7 @@ class ChangesFeature(Feature):
     async def _send(self, pane: DiffPane) -> None:
         """Send the comments to the agent whose changes these are; to one that is chosen, if several could be meant."""
         if not pane.comments:
-            self._warn(f"No comments yet. Press {key_of(self.window.input_line, 'diff.comment')} to write one.")
+            self.warn(f"No comments yet. Press {key_of(self.window.input_line, 'diff.comment')} to write one.")
             return
         from gshtui.commands.declaration import CommandError
         from gshtui.fleet.core.agent_calls import ListAgents
@@ -201,7 +196,7 @@ class ChangesFeature(Feature):
         try:
             rows = [one.row for one in (await self.window.bridge.call(ListAgents())).agents if not one.held_by]
         except (NotReady, CommandError) as error:
-            self._warn(str(error))
+            self.warn(str(error))
             return
         living = [row for row in rows if row.status not in ENDED_STATUSES]
         found = [row for row in living if row.worktree == pane.worktree] or [
@@ -209,7 +204,7 @@ class ChangesFeature(Feature):
         ]
         found = found or living
         if not found:
-            self._warn("No running agent to send them to.")
+            self.warn("No running agent to send them to.")
         elif len(found) == 1:
             self._post(pane, found[0])
         else:
@@ -234,7 +229,7 @@ class ChangesFeature(Feature):
             self.window.notify(f"Sent {count} to {row.name}.", markup=False, timeout=4)
             self._store(pane, lambda kept: [one for one in kept if one not in sent])
         else:
-            self._work(self._mail(pane, row, text, sent))
+            self.work(self._mail(pane, row, text, sent), "changes")
 
     async def _mail(self, pane: DiffPane, row: AgentRow, text: str, sent: tuple[LineComment, ...]) -> None:
         from gshtui.commands.declaration import CommandError
@@ -243,7 +238,7 @@ class ChangesFeature(Feature):
         try:
             done = await self.window.bridge.call(SendToAgent(agent=row.id, text=text))
         except (NotReady, CommandError) as error:
-            self._warn(f"The comments were not sent: {error}")
+            self.warn(f"The comments were not sent: {error}")
             return
         count = "1 comment" if len(sent) == 1 else f"{len(sent)} comments"
         waits = "; it reads them when it is idle" if done.waits else ""

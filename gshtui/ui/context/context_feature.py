@@ -6,7 +6,7 @@ the forecast, and pins what a person asked to pin. If the service fails, only th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from gshtui.bus.context_data import Iteration, Receipt
@@ -207,18 +207,15 @@ class ContextFeature(Feature):
         front = self._app.front
         for event in events:
             if isinstance(event, SessionOpened) and event.agent == front and event.messages:
-                self._work(self._restore(event.session), "restore")
+                self.work(self._restore(event.session), "restore", exclusive=True)
             elif isinstance(event, SessionOpened) and event.agent == front:
                 self.mark_known()
             elif isinstance(event, MessageAppended) and event.message.role == "user":
-                self._app.run_worker(self._pin(event), exit_on_error=False, group="pins")
+                self.work(self._pin(event), "pins")
         if any(isinstance(event, TurnFinished | ContextCut | CutUndone) and event.agent == front for event in events):
-            self._work(self._foretell(), "forecast")
+            self.work(self._foretell(), "forecast", exclusive=True)
         if any(isinstance(event, SummaryProposed) for event in events):
-            self._app.run_worker(self._show_summaries(events), exit_on_error=False, group="summaries")
-
-    def _work(self, work: Coroutine[Any, Any, None], group: str) -> None:
-        self._app.run_worker(work, exit_on_error=False, exclusive=True, group=group)
+            self.work(self._show_summaries(events), "summaries")
 
     async def _restore(self, session: str) -> None:
         from gshtui.commands.declaration import CommandError

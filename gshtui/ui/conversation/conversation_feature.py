@@ -146,7 +146,7 @@ class ConversationFeature(Feature):
         async def harder() -> list[ListedModel]:
             done = await self.window.bridge.run(ChangeEffort(level="next"))
             if done.is_error:
-                self.window.notify(done.text, severity="warning", markup=False)
+                self.warn(done.text)
             return (await self.models()).models
 
         self.window.push_screen(ModelsScreen(models.models, models.agent, harder), chosen)
@@ -328,7 +328,7 @@ class ConversationFeature(Feature):
 
     def _send(self, message: SendPrompt) -> None:
         """Hand a prompt to an agent's own process; while that does not listen, it waits as mail."""
-        self.window.run_worker(self._hand_over(message.prompt), exit_on_error=False, group="prompts")
+        self.work(self._hand_over(message.prompt), "prompts")
 
     async def _hand_over(self, prompt: PromptSubmitted) -> None:
         if await self.window.bridge.connected(prompt.agent):

@@ -6,7 +6,7 @@ events. A feature imports its dialogs and tabs when it first shows them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
@@ -44,6 +44,14 @@ class Feature:
 
     def __init__(self, window: WorkbenchPort) -> None:
         self.window = window
+
+    def work(self, work: Coroutine[Any, Any, None], group: str, *, exclusive: bool = False) -> None:
+        """Run this in a worker; what it raises does not end the window."""
+        self.window.run_worker(work, group=group, exit_on_error=False, exclusive=exclusive)
+
+    def warn(self, words: str) -> None:
+        """Notify the person of what did not work."""
+        self.window.notify(words, severity="warning", markup=False)
 
     def press(self, key: str) -> None:
         """Run the action of a key of `KEYS` or `PALETTE`."""

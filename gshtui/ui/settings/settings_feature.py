@@ -71,13 +71,7 @@ class SettingsFeature(Feature):
     def consume(self, events: Sequence[Event]) -> None:
         """Settings were changed: by a row here, or by `config`."""
         keys = {event.key for event in events if isinstance(event, SettingChanged)}
-        self._work(self._apply(new_theme="ui.theme" in keys))
-
-    def _work(self, work: Coroutine[Any, Any, None]) -> None:
-        self.window.run_worker(work, exit_on_error=False, group="settings")
-
-    def _warn(self, words: str) -> None:
-        self.window.notify(words, severity="warning", markup=False)
+        self.work(self._apply(new_theme="ui.theme" in keys), "settings")
 
     async def _open(self) -> bool:
         from gshtui.ui.settings.settings_screen import SettingsScreen
@@ -120,13 +114,13 @@ class SettingsFeature(Feature):
         try:
             self._loaded = (await call(ShowSettings())).loaded
         except (NotReady, CommandError) as error:
-            self._warn(str(error))
+            self.warn(str(error))
             return None
         personas, profiles = Personas(), ProfileList([], [])
         try:
             personas, profiles = await call(ListPersonas()), await call(ListProfiles())
         except (NotReady, CommandError) as error:
-            self._warn(str(error))
+            self.warn(str(error))
         self._personas = dict(personas.found)
         self._profiles = {one.profile.name: one.file for one in profiles.profiles}
         rows = await asyncio.to_thread(setting_rows, self._loaded, await _model_of_new(self._loaded.settings))
@@ -157,14 +151,14 @@ class SettingsFeature(Feature):
                 self._choose(row)
             case "model":
                 self.window.post_message(
-                    ChooseModel(lambda provider, model: self._work(self._use_model(row, provider, model)))
+                    ChooseModel(lambda provider, model: self.work(self._use_model(row, provider, model), "settings"))
                 )
             case "key":
                 self._press_key(row)
             case "persona":
-                self._work(self._edit_persona(self._personas[row.id.partition(" ")[2]]))
+                self.work(self._edit_persona(self._personas[row.id.partition(" ")[2]]), "settings")
             case "profile":
-                self._work(self._edit_profile(row.id.partition(" ")[2]))
+                self.work(self._edit_profile(row.id.partition(" ")[2]), "settings")
             case "new persona":
                 self._name_persona()
             case _:
@@ -236,7 +230,7 @@ class SettingsFeature(Feature):
 
         # The keys of the window are in the settings only once they are changed.
         seen = None if row.kind == "key" else json.dumps(self._value(row.id))
-        self._work(self._run(SetSetting(key=row.id, value=text, seen=seen)))
+        self.work(self._run(SetSetting(key=row.id, value=text, seen=seen)), "settings")
 
     def _value(self, key: str) -> object:
         from gshtui.settings.keys import flat
@@ -248,7 +242,7 @@ class SettingsFeature(Feature):
         from gshtui.commands.config_calls import ResetSetting
 
         if row.kind not in ("persona", "profile", "new persona"):
-            self._work(self._run(ResetSetting(key=row.id)))
+            self.work(self._run(ResetSetting(key=row.id)), "settings")
 
     async def _run(self, change: Returns[Any]) -> None:
         """Change a setting. A refusal is said, and all is shown again: what another program has changed too."""
@@ -257,7 +251,7 @@ class SettingsFeature(Feature):
         try:
             await self.window.bridge.call(change)
         except (NotReady, CommandError) as error:
-            self._warn(str(error))
+            self.warn(str(error))
             await self._apply()
 
     async def _apply(self, *, new_theme: bool = False) -> None:
@@ -275,7 +269,7 @@ class SettingsFeature(Feature):
     def _check(self, row: SettingRow) -> None:
         if row.provider:
             self.window.notify(f"Asking {row.provider} …", markup=False, timeout=3)
-            self._work(self._ask_provider(row.provider))
+            self.work(self._ask_provider(row.provider), "settings")
 
     async def _ask_provider(self, name: str) -> None:
         from gshtui.agents.commands.provider_command import CheckProvider
@@ -284,7 +278,7 @@ class SettingsFeature(Feature):
         try:
             done = await self.window.bridge.call(CheckProvider(name=name))
         except (NotReady, CommandError) as error:
-            self._warn(f"{name} does not answer: {error}")
+            self.warn(f"{name} does not answer: {error}")
         else:
             self.window.notify(f"{name} answers: {done.model}, after {done.seconds:.1f} s.", markup=False, timeout=6)
 
@@ -297,7 +291,7 @@ class SettingsFeature(Feature):
         def named(name: str | None) -> None:
             if name:
                 words = "You are …\n"
-                self._work(self._edit_persona(Persona(name.lower(), "What it is for", words)))
+                self.work(self._edit_persona(Persona(name.lower(), "What it is for", words)), "settings")
 
         self.window.push_screen(InputScreen("Name of the persona", hint="a-z, 0-9 and -"), named)
 
@@ -306,7 +300,7 @@ class SettingsFeature(Feature):
         from gshtui.ui.settings.definition_files import persona_file
 
         if not is_persona_name(persona.name):
-            self._warn("A persona's name may contain only a-z, 0-9 and -.")
+            self.warn("A persona's name may contain only a-z, 0-9 and -.")
             return
         await self._edit(lambda: persona_file(persona))
 
@@ -323,15 +317,15 @@ class SettingsFeature(Feature):
             file: Path = await asyncio.to_thread(make)
             await edit_file(self._host.textual, file, os.environ)
         except EditorError as error:
-            self._warn(str(error))
+            self.warn(str(error))
             return
         except OSError as error:
-            self._warn(f"Can't create the file: {error.strerror or error}.")
+            self.warn(f"Can't create the file: {error.strerror or error}.")
             return
         rows = await self._rows()
         problems = await self._problems(file)
         if problems:
-            self._warn(problems)
+            self.warn(problems)
         if rows is not None and self._screen is not None:
             self._screen.update_rows(rows)
 

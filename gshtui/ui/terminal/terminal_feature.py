@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import SuspendNotSupported
@@ -97,17 +97,14 @@ class TerminalFeature(Feature):
             pane = await self._open(message.agent)
         except (NotReady, TerminalError, TmuxError) as error:
             if message.command and message.enter:
-                self._work(self._run_outside(message.command))
+                self.work(self._run_outside(message.command), "terminals")
             else:
                 self.window.notify(str(error), severity="error", markup=False)
             return False
         if message.attach:
             pane.take_keys()
-        self._work(self._go_on(message, pane, before))
+        self.work(self._go_on(message, pane, before), "terminals")
         return True
-
-    def _work(self, work: Coroutine[Any, Any, None]) -> None:
-        self.window.run_worker(work, exit_on_error=False, group="terminals")
 
     async def _go_on(self, message: OpenTerminal, pane: TerminalPane, before: str) -> None:
         """Do what was asked of a tab that is in front now."""
@@ -165,7 +162,7 @@ class TerminalFeature(Feature):
             self.window.notify(f"This needs a terminal of its own: {error}.", severity="error", markup=False)
             return
         if code:
-            self.window.notify(f"{command} ended with exit code {code}.", severity="warning", markup=False)
+            self.warn(f"{command} ended with exit code {code}.")
 
     async def _open(self, agent: str) -> TerminalPane:
         """Bring an agent's tab to the front, creating it if needed."""
