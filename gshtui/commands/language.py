@@ -152,13 +152,12 @@ def is_bound_at_once(script: Script) -> bool:
     return stage is not None and not any(substitutions(one.value) for one in stage.arguments)
 
 
-def parse(registry: Registry, line: str, variables: Variables | None = None) -> Parsed:
+def parse(registry: Registry, line: str) -> Parsed:
     """Bind a line of one command.
 
     Args:
         registry: where the command is looked up.
         line: with or without a leading slash.
-        variables: those that it may name.
 
     Raises `UsageError`: empty, not of the language, several commands, unknown command or variable, unknown, doubled,
     missing or unfit parameter.
@@ -167,7 +166,7 @@ def parse(registry: Registry, line: str, variables: Variables | None = None) -> 
     stage = script.only_stage
     if stage is None or not is_bound_at_once(script):
         raise UsageError("Only a single command can stand here.", hint="Run the others by themselves.")
-    return bind(registry, stage, script.source, variables or Variables(), {})
+    return bind(registry, stage, script.source, Variables(), {})
 
 
 def bind(

@@ -72,7 +72,6 @@ class ConversationPane(Vertical):
         elsewhere: bool = False,
         empty: str = _EMPTY,
         coming: str = "",
-        id: str | None = None,
     ) -> None:
         """
         Args:
@@ -85,7 +84,7 @@ class ConversationPane(Vertical):
             empty: what it says before the first message.
             coming: what it says while a conversation that exists already is opened.
         """
-        super().__init__(id=id)
+        super().__init__()
         self._load_older = load_older
         self._load_ran = load_ran
         self._load_cuts = load_cuts

@@ -93,11 +93,10 @@ class PaletteScreen(FilteredList[PaletteEntry | None]):
 
     Args:
         recent: ids of what was chosen lately, the latest first.
-        words: what is in the input at first.
     """
 
-    def __init__(self, window: PaletteHost, recent: Sequence[str] = (), words: str = "") -> None:
-        super().__init__(prompt="What do you want to do?", words=words, look="-palette")
+    def __init__(self, window: PaletteHost, recent: Sequence[str] = ()) -> None:
+        super().__init__(prompt="What do you want to do?", look="-palette")
         self._window = window
         self._recent = recent
         self._groups: list[tuple[str, list[PaletteEntry]]] = []

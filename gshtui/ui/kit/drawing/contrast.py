@@ -29,7 +29,7 @@ def contrast(one: Color, other: Color) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-def readable(color: Color, behind: Iterable[Color], ratio: float = READABLE) -> Color:
+def readable(color: Color, behind: Iterable[Color]) -> Color:
     """The colour, moved towards white or black only as far as words need it on all of these backgrounds.
 
     Where no colour can be read on all of them, it is the nearest one to that.
@@ -38,6 +38,6 @@ def readable(color: Color, behind: Iterable[Color], ratio: float = READABLE) -> 
     away = WHITE if sum(map(luminance, below)) < len(below) * 0.18 else BLACK
     for step in range(_STEPS + 1):
         moved = color.blend(away, step / _STEPS, 1.0)
-        if all(contrast(moved, back) >= ratio for back in below):
+        if all(contrast(moved, back) >= READABLE for back in below):
             return moved
     return away

@@ -30,7 +30,7 @@ _CHORD = re.compile(r"(?:\^.){2,}")
 
 
 def effective_keymap(
-    configured: Mapping[str, str], *, elsewhere: Collection[str] = (), table: Mapping[str, Key] = KEYS
+    configured: Mapping[str, str], *, elsewhere: Collection[str] = ()
 ) -> tuple[dict[str, str], list[str]]:
     """The valid remappings by id, and one sentence for each invalid entry.
 
@@ -41,19 +41,19 @@ def effective_keymap(
     keymap: dict[str, str] = {}
     problems: list[str] = []
     for id, text in configured.items():
-        if id in elsewhere and id not in table:
+        if id in elsewhere and id not in KEYS:
             continue
-        if id not in table:
-            near = difflib.get_close_matches(id, table, n=1, cutoff=0.6)
+        if id not in KEYS:
+            near = difflib.get_close_matches(id, KEYS, n=1, cutoff=0.6)
             hint = f"Did you mean {near[0]!r}?" if near else "F1 lists the keys with their ids."
             problems.append(f"[keybindings] has an unknown key id: {id!r}. {hint}")
             continue
         keys = [normalised_key(key) for key in text.split(",") if key.strip()]
         wrong = next((why for key in keys if (why := why_impossible(key))), "" if keys else "it is not a key")
-        wrong = wrong or _typed(keys, table[id])
-        wrong = wrong or _clash(id, keys, {**{name: row.keys for name, row in table.items()}, **keymap}, table)
+        wrong = wrong or _typed(keys, KEYS[id])
+        wrong = wrong or _clash(id, keys, {**{name: row.keys for name, row in KEYS.items()}, **keymap})
         if wrong:
-            problems.append(f"[keybindings] {id} = {text!r} is ignored: {wrong}. The default stays: {table[id].keys}.")
+            problems.append(f"[keybindings] {id} = {text!r} is ignored: {wrong}. The default stays: {KEYS[id].keys}.")
         else:
             keymap[id] = ",".join(keys)
     return keymap, problems
@@ -94,12 +94,12 @@ def _typed(keys: list[str], row: Key) -> str:
     return ""
 
 
-def _clash(id: str, keys: list[str], now: Mapping[str, str], table: Mapping[str, Key]) -> str:
-    group = table[id].group
-    for other, row in table.items():
+def _clash(id: str, keys: list[str], now: Mapping[str, str]) -> str:
+    group = KEYS[id].group
+    for other, row in KEYS.items():
         together = row.group == group or row.group in _GLOBAL or group in _GLOBAL
         if other == id or not together:
             continue
-        if shared := [key for key in keys if key in now[other].split(",") and key not in table[id].keys.split(",")]:
+        if shared := [key for key in keys if key in now[other].split(",") and key not in KEYS[id].keys.split(",")]:
             return f"{shared[0]} is already {other} ({row.label})"
     return ""

@@ -37,16 +37,13 @@ class FilteredList(ModalScreen[_R]):
         title: above the input; empty: none.
         prompt: what the empty input says.
         hint: below the list, with keys by their ids in braces.
-        words: what is in the input at first.
         look: classes of the dialog, see `styles/screens.tcss`.
         about: whether something is said below the list of the row that is highlighted.
     """
 
     BINDINGS = [bind("list.choose", "choose"), bind("list.close", "dismiss(None)")]
 
-    def __init__(
-        self, *, title: str = "", prompt: str, hint: str = "", words: str = "", look: str = "", about: bool = False
-    ) -> None:
+    def __init__(self, *, title: str = "", prompt: str, hint: str = "", look: str = "", about: bool = False) -> None:
         super().__init__()
         self._title = title
         self._prompt = prompt
@@ -54,14 +51,14 @@ class FilteredList(ModalScreen[_R]):
         self._look = look
         self._about = about
         self._filled = 0
-        self.words = words
+        self.words = ""
         """What is typed."""
 
     def compose(self) -> ComposeResult:
         with Vertical(classes=f"dialog {self._look}".strip()):
             if self._title:
                 yield Static(Content(self._title), classes="dialog-title")
-            yield LineField(self.words, placeholder=self._prompt, id="filter")
+            yield LineField(placeholder=self._prompt, id="filter")
             yield OptionList(id="choices", markup=False, compact=True)
             if self._about:
                 yield Static(id="about", classes="dialog-about", markup=False)
