@@ -7,7 +7,7 @@ pages. Called by the adapters.
 from __future__ import annotations
 
 import re
-from http.client import responses
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -179,7 +179,8 @@ def _sentence(kind: ErrorKind, origin: ErrorOrigin, status: int, said: str) -> s
 
 def _news(said: str, sentence: str, status: int) -> str:
     """What a server said, unless it is only what our sentence says, or the name of its status."""
-    known = set(re.findall(r"\w+", f"{sentence} {responses.get(status, '')} error".lower()))
+    name = next((each.phrase for each in HTTPStatus if each == status), "")
+    known = set(re.findall(r"\w+", f"{sentence} {name} error".lower()))
     return said if set(re.findall(r"\w+", said.lower())) - known else ""
 
 
