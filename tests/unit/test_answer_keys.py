@@ -1,6 +1,7 @@
 """Answers out of keys: the rules one by one, and ten thousand people who type while questions come and go."""
 
 import random
+import re
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any, cast
@@ -17,13 +18,11 @@ from gshtui.guard.approval.answer_keys import (
     CHANGED,
     HAND,
     NOT_OFFERED,
-    OPEN,
     PAUSE,
     READ,
     TOO_SOON,
     AnswerKeys,
     KeyChosen,
-    Offer,
     Passed,
     ReasonBegun,
     RuleBegun,
@@ -32,10 +31,10 @@ from gshtui.guard.approval.answer_keys import (
     choices,
     line_of,
     list_of,
-    numbered,
-    numbered_choices,
+    listed_choices,
     offers,
     program_choices,
+    without,
 )
 from gshtui.headless.agents.agent_pane.agent_pane import AgentPane
 from gshtui.headless.agents.agent_pane.pane_screen import LinkedScreen, PaneScreen, TerminalScreen
@@ -74,39 +73,31 @@ def test_the_words_and_keys_are_the_same_everywhere_and_always_needs_a_pattern()
         "5 deny with reason"
     )
     assert list_of(offers(asks(""))) == (
-        "  1 allow once\n  2 allow this exact call for this session\n  3 no rule\n  4 deny\n  5 deny with reason"
+        "  1 allow once\n  2 allow this exact call for this session\n  4 deny\n  5 deny with reason"
     )
     assert list_of(ANSWERS, 24).split("\n")[1:3] == ["  2 this session", "  3 always…"]
-    assert line_of(offers(asks("")), 34) == "1 yes  2 session  3 –  4 no  5 why"
-    assert line_of(offers(asks("")), 5) == "1  2  3 –  4  5"
+    assert line_of(offers(asks("")), 34) == "1 yes  2 session  4 no  5 why"
+    assert line_of(offers(asks("")), 5) == "1  2  4  5"
     assert choice_of("3", offers(asks(""))) is None and choice_of("3", offers(asks("x"))) == "always"
     assert shown(pattern="").press("always", 5.0) == Swallowed(NOT_OFFERED)
     once = offers(asks("", repeatable=False))  # as a budget's question: nothing of it could be remembered
-    assert list_of(once) == "  1 allow once\n  2 once only\n  3 no rule\n  4 deny\n  5 deny with reason"
+    assert list_of(once) == "  1 allow once\n  4 deny\n  5 deny with reason"
     assert choice_of("2", once) is None
 
 
-def test_no_face_lists_numbers_with_a_gap() -> None:
+@pytest.mark.parametrize("size", range(1, 6))
+def test_digits_that_stand_for_nothing_take_no_row(size: int) -> None:
     for repeatable, rule in product((True, False), ("", "x")):
         own = offers(asks(rule, repeatable=repeatable))
-        assert [offer.key for offer in numbered(own)] == list("12345")
+        digits = [offer.key for offer in ANSWERS if offer in own]
+        assert [row.split()[0] for row in list_of(own).split("\n")] == digits
+        assert re.findall(r"\d", line_of(own, 5)) == digits
     assert [offer.key for offer in offers(asks(""), form=True)] == list("123")
-
-
-@pytest.mark.parametrize("size", range(1, 6))
-def test_a_program_s_numbers_that_stand_for_nothing_say_so(size: int) -> None:
     for keys in combinations("123456789", size):
         asked = OpenQuestion("q", "Run it?", choices=tuple(QuestionChoice(key, f"words {key}") for key in keys))
-        offered = numbered((*program_choices(asked), Offer("0", OPEN, ("open its tab", "open tab", "open", "tab"))))
-        *listed, last = [(offer.key, offer.words[0]) for offer in offered]
-        assert last == ("0", "open its tab")
-        assert listed == numbered_choices(asked)
-        covered: list[int] = []
-        for key, words in listed:
-            first, _, until = key.partition("–")
-            covered += range(int(first), int(until or first) + 1)
-            assert words == (f"words {key}" if key in keys else NOT_OFFERED)
-        assert covered == list(range(1, int(keys[-1]) + 1))
+        assert listed_choices(asked) == [(key, f"words {key}") for key in keys]
+        absent = [key for key in "123456789" if key < keys[-1] and key not in keys]
+        assert bool(absent) is bool(without(program_choices(asked)))
 
 
 def test_an_answer_is_to_what_could_be_read() -> None:

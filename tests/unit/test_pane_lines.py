@@ -200,17 +200,16 @@ def test_a_question_shows_all_that_it_is_about() -> None:
     assert question_keys(offers(request), 1, 100, 24) == [
         "  1 allow once",
         "  2 allow this exact call for this session",
-        "  3 no rule",
         "  4 deny",
         "  5 deny with reason",
         "  its number and enter answers",
     ]
-    assert question_keys(offers(request), 2, 30, 40)[1::4] == [
+    assert question_keys(offers(request), 2, 30, 40)[1::3] == [
         "  2 this session",
         "  its number and enter answers · 1 of 2",
     ]
     assert question_keys(offers(request), 1, 120, 8) == [
-        "1 allow once  2 allow this exact call for this session  3 no rule  4 deny  5 deny with reason · and enter"
+        "1 allow once  2 allow this exact call for this session  4 deny  5 deny with reason · and enter"
     ]
-    assert question_keys(offers(request), 2, 30, 8) == ["1  2  3 –  4  5 · and enter · 1 of 2"]
+    assert question_keys(offers(request), 2, 30, 8) == ["1  2  4  5 · and enter · 1 of 2"]
     assert "⟨4000 spaces⟩" in text and "rm -rf x" in text and "It deletes." in text

@@ -19,7 +19,7 @@ from gshtui.fleet.core import agent_tables
 from gshtui.fleet.core.fleet_context import where_it_asks
 from gshtui.fleet.core.ports import FleetError, RecoveryPlan, RevivedAgent
 from gshtui.fleet.lifecycle.fleet import Fleet
-from gshtui.guard.approval.answer_keys import ANSWERS, numbered_choices
+from gshtui.guard.approval.answer_keys import ANSWERS, listed_choices
 from gshtui.text.markdown_table import bare_columns
 from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.text.verbatim import fenced
@@ -130,7 +130,7 @@ def _chosen(row: AgentRow, asked: OpenQuestion, wanted: str) -> QuestionChoice:
             f"The choices of {row.name} ({row.id}) cannot be read: {one_line(asked.subject, 120)}.",
             hint=f"Answer in its terminal: `agent attach {row.id}`.",
         )
-    offered = " · ".join(f"{key} {label}" for key, label in numbered_choices(asked))
+    offered = " · ".join(f"{key} {label}" for key, label in listed_choices(asked))
     why = "fits several of its choices" if found else "is none of its choices"
     raise UsageError(f"{one_line(wanted, 40)!r} {why}.", hint=f"{row.name} ({row.id}) offers: {offered}.")
 
@@ -311,7 +311,7 @@ def answered_question(_invocation: Invocation, found: calls.AnsweredQuestion) ->
     row, asked = found.row, found.question
     data: dict[str, Any] = {"agent": row.id, "question": agent_tables.question_json(asked)}
     if found.choice is None:
-        choices = [f"{key}  {words}" for key, words in numbered_choices(asked)]
+        choices = [f"{key}  {words}" for key, words in listed_choices(asked)]
         change = literal(asked.diff).rstrip("\n")
         asks = f"{row.name} ({row.id}) asks: {asked.subject}"
         parts = (asks, asked.detail, change, "\n".join(choices), asked.beside)

@@ -28,7 +28,7 @@ from gshtui.fleet.lifecycle.agent_buses import AgentBuses
 from gshtui.fleet.mail.delivery_state import ANSWER
 from gshtui.fleet.mail.inbox import framed_letter
 from gshtui.fleet.native.direct_line import direct_line, elsewhere
-from gshtui.guard.approval.answer_keys import numbered_choices, offers
+from gshtui.guard.approval.answer_keys import listed_choices, offers
 from gshtui.guard.approval.open_approvals import OpenApprovals
 from gshtui.guard.approval.question_text import asked_words, question_lines
 from gshtui.programs.hooks import hook_answers
@@ -330,7 +330,7 @@ class OwnQuestions:
 def _check(choice: str, asked: OpenQuestion) -> None:
     """Raises `FleetError` if the question has no such answer."""
     if choice not in {one.key for one in asked.choices}:
-        offered = ", ".join(f"{key} {label}" for key, label in numbered_choices(asked)) or "none"
+        offered = ", ".join(f"{key} {label}" for key, label in listed_choices(asked)) or "none"
         raise FleetError("invalid", f"{choice} is not an answer here; these are: {offered}.")
 
 

@@ -74,16 +74,6 @@ OPEN = "open"
 """The answer that shows the terminal of a program that asks."""
 NOT_OFFERED = "not offered here"
 _DIGITS = "123456789"
-_ABSENT = tuple(Offer(key, "", (why, why, "–", "–")) for key, why in (("2", "once only"), ("3", "no rule")))
-"""What is said in the place of an answer that this question does not offer, since numbers stay the same."""
-
-
-def numbered(offered: Sequence[Offer]) -> list[Offer]:
-    """The offers without a gap: with why, where a number stands for none here."""
-    keys = {offer.key for offer in offered}
-    own = any(offer.choice == "once" for offer in offered)
-    absent = (one for one in _ABSENT if one.key not in keys) if own else map(_gap, _gaps(keys))
-    return sorted([*offered, *absent], key=lambda one: (one.choice == OPEN, one.key))
 
 
 def _gaps(keys: Collection[str]) -> list[str]:
@@ -97,10 +87,6 @@ def without(offered: Sequence[Offer]) -> str:
     """Which numbers between the first and the last stand for none of a program's answers; empty: none do."""
     gaps = ", ".join(_gaps({offer.key for offer in offered}))
     return f"{gaps} {NOT_OFFERED}" if gaps else ""
-
-
-def _gap(key: str) -> Offer:
-    return Offer(key, "", (NOT_OFFERED, NOT_OFFERED, "–", "–"))
 
 
 _SHORT, _SHORTER = 24, 10
@@ -131,10 +117,9 @@ def choice_words(choice: QuestionChoice) -> str:
     return f"{choice.label} · {means}" if means else choice.label
 
 
-def numbered_choices(question: OpenQuestion) -> list[tuple[str, str]]:
-    """The choices as a face without a form lists them, without a gap: a number that stands for none says so."""
-    words = {one.key: choice_words(one) for one in question.choices}
-    return sorted([*words.items(), *((key, NOT_OFFERED) for key in _gaps(words))])
+def listed_choices(question: OpenQuestion) -> list[tuple[str, str]]:
+    """The choices as a face without a form lists them: each key, and what it stands for."""
+    return sorted((one.key, choice_words(one)) for one in question.choices)
 
 
 def changing(question: OpenQuestion) -> frozenset[str]:
@@ -166,7 +151,7 @@ def worded(offered: Sequence[Offer], width: int) -> list[tuple[Offer, str]]:
 
 
 def line_of(offered: Sequence[Offer], width: int = 200) -> str:
-    return "  ".join(f"{offer.key} {words}".rstrip() for offer, words in worded(numbered(offered), width))
+    return "  ".join(f"{offer.key} {words}".rstrip() for offer, words in worded(offered, width))
 
 
 def rows_of(offered: Sequence[Offer], width: int = 200) -> list[tuple[Offer, str]]:
@@ -177,7 +162,7 @@ def rows_of(offered: Sequence[Offer], width: int = 200) -> list[tuple[Offer, str
 
 def list_of(offered: Sequence[Offer], width: int = 200) -> str:
     """The offers as lines of text, one below the other."""
-    return "\n".join(f"  {offer.key} {words}".rstrip() for offer, words in rows_of(numbered(offered), width))
+    return "\n".join(f"  {offer.key} {words}".rstrip() for offer, words in rows_of(offered, width))
 
 
 def choice_of(key: str, offered: Iterable[Offer]) -> str | None:

@@ -21,7 +21,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widgets import Static
 
-from gshtui.guard.approval.answer_keys import OPEN, Offer, numbered, rows_of, without, worded
+from gshtui.guard.approval.answer_keys import OPEN, Offer, rows_of, without, worded
 from gshtui.guard.approval.question_text import LineKind, QuestionLine, QuestionParts
 
 if TYPE_CHECKING:
@@ -98,13 +98,12 @@ class Answers(Static):
         self._marks = marks
         self._marked = max(0, min(len(offered) - 1, self._marked))
         own = any(offer.choice == OPEN for offer in offered)
-        shown = offered if own else numbered(offered)
-        line = worded(shown, width - 2 * len(shown))
+        line = worded(offered, width - 2 * len(offered))
         if not own and (low or all(words in offer.words[:2] for offer, words in line)):
             row = Content(" " if low else "  ").join(self._row(offer, words) for offer, words in line)
             self.update(row)
             return max(1, -(-row.cell_length // max(1, width)))
-        lines = [(offer, offer.words[0]) for offer in shown] if own else rows_of(shown, width)
+        lines = [(offer, offer.words[0]) for offer in offered] if own else rows_of(offered, width)
         rows = [self._row(offer, words) for offer, words in lines]
         if own and (absent := without(offered)) and rows[-1].cell_length + 3 + cell_len(absent) <= width:
             rows[-1] += Content.styled(f" · {absent}", "$text-muted")  # no row: rather what is asked
@@ -112,8 +111,6 @@ class Answers(Static):
         return sum(max(1, -(-row.cell_length // max(1, width))) for row in rows)
 
     def _row(self, offer: Offer, words: str) -> Content:
-        if not offer.choice:
-            return Content.styled(f"  {offer.key} {words}", "$text-muted")
         marked = self._marks and offer.choice == self.marked
         answer = self._answer(offer, words)
         return Content.assemble(
