@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from gshtui.agents.prompts.prompt_expansion import MOST_INSERTED, expand, read_arguments
 from gshtui.agents.prompts.prompt_store import KeptPrompt, PromptError
+from gshtui.bus.events.approval_events import DENIED, REASON
 from tests.kit.storms import examples
 
 
@@ -60,9 +61,9 @@ async def test_commands_and_files(tmp_path: Path) -> None:
 
 async def test_what_the_guard_denies_is_said() -> None:
     async def denies(_tool: str, _arguments: dict[str, object]) -> Answer:
-        return Answer("denied", "The person denied this call.")
+        return Answer("denied", f"{DENIED}{REASON}too slow")
 
-    with pytest.raises(PromptError, match="was not allowed: The person denied"):
+    with pytest.raises(PromptError, match=r"was not allowed: You denied this call\. Your reason: too slow"):
         await text_of("!{make}", tools=denies)
 
 

@@ -14,6 +14,7 @@ from typing import Protocol
 import msgspec
 
 from gshtui.agents.prompts.prompt_store import KeptPrompt, PromptError
+from gshtui.bus.events.approval_events import denied_by_you
 from gshtui.text.sanitise import one_line
 
 MOST_INSERTED = 20
@@ -130,7 +131,7 @@ async def _output(prompt: KeptPrompt, command: str, given: GivenArguments, use_t
     answer = await use_tool("bash", {"command": _with_variables(command, given)})
     if answer.status != "ok":
         what = "was not allowed" if answer.status == "denied" else "failed"
-        said = one_line(answer.content, 300)
+        said = one_line(denied_by_you(answer.content), 300)
         named = f"The command {one_line(command, 100)!r} of the prompt {prompt.name}"
         raise PromptError(f"{named} {what}: {said}", kind="denied" if answer.status == "denied" else None)
     return answer.content.rstrip("\n")
@@ -150,7 +151,7 @@ async def _content(prompt: KeptPrompt, file: str, use_tool: UseTool) -> str:
     answer = await use_tool("read", {"path": file.strip()})
     if answer.status != "ok":
         what = "may not be read" if answer.status == "denied" else "cannot be read"
-        said = one_line(answer.content, 300)
+        said = one_line(denied_by_you(answer.content), 300)
         named = f"The file {one_line(file, 200)} of the prompt {prompt.name}"
         raise PromptError(f"{named} {what}: {said}", kind="denied" if answer.status == "denied" else None)
     return f"`{file.strip()}`:\n{answer.content}"
