@@ -79,6 +79,8 @@ async def test_enter_runs_the_marked_command_unless_it_needs_more() -> None:
         await pilot.pause()
         assert app.lines == ["model"] and app.area.input.text == "/help "
         assert popup_text(app).strip() == "/help <command>"
+        await pilot.press("escape")
+        assert not app.area.popup.display and app.area.input.text == "/help "
         await pilot.press("ctrl+u", "/")
         assert await shown(app, pilot) == ["/model", "/help", "/more"]
         assert app.area.input.key_use == "running" and "/help <command>" not in popup_text(app)
@@ -87,6 +89,27 @@ async def test_enter_runs_the_marked_command_unless_it_needs_more() -> None:
         await pilot.press("up", "enter")
         await pilot.pause()
         assert app.lines == ["model", "model"] and app.area.input.text == ""
+
+
+@pytest.mark.parametrize("typed", ["/", "/m", "/mod", "/model"])
+async def test_enter_behind_letters_whose_list_is_to_come_runs_what_was_meant(typed: str) -> None:
+    asked = asyncio.Event()
+
+    async def slowly(line: str, cursor: int) -> list[Said]:
+        await asked.wait()
+        return await complete(line, cursor)
+
+    app = PromptHost(keep_drafts=False, completions=[CommandSource(slowly, runs=lambda _: True)])
+    async with app.run_test() as pilot:
+        for letter in typed:
+            app.area.input.insert_typed(letter)
+        entered = asyncio.create_task(app.area.input.action_submit())
+        await pilot.pause()
+        assert app.lines == []
+        asked.set()
+        await entered
+        await pilot.pause()
+        assert app.lines == ["model"] and app.area.input.text == ""
 
 
 async def test_enter_sends_a_whole_name() -> None:

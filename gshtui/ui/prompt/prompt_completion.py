@@ -104,6 +104,11 @@ class Completer:
         """Whether candidates for the newest text are pending: those shown are older."""
         return self._task is not None and not self._task.done() and not self._shown
 
+    async def listed(self) -> None:
+        """Wait for the candidates for the newest text; slow sources are not waited for."""
+        if self.pending and self._task is not None:
+            await asyncio.wait([self._task], timeout=SLOW)
+
     def cancel(self) -> None:
         """Cancel the pending request."""
         if self._task is not None:
@@ -401,6 +406,10 @@ class WordCompletion:
     def pending(self) -> bool:
         """Whether candidates for the newest text are pending."""
         return self._completer.pending
+
+    async def listed(self) -> None:
+        """See `Completer.listed`."""
+        await self._completer.listed()
 
     def complete(self) -> None:
         """Insert the marked candidate, the first one as soon as it is known, or look for some."""

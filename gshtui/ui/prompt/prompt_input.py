@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 _DROPPED = ("/", "~", "'", '"', "f")
 """What the path of a dropped file begins with, as terminals paste it."""
+_BEGUN = re.compile(r"/[^/\s]*")
+"""A command that may not be whole."""
 _TYPING_EVERY = 3.0
 """Seconds between two notes that the person types in a call."""
 
@@ -239,9 +242,8 @@ class PromptInput(FoldingArea):
         """Whether it has the focus, and escape leaves nothing in it before it ends what goes on."""
         first = self._vi is not None and self._vi.types
         standing = self.front_scroll is not None and self.front_scroll.standing
-        return (
-            self.screen.focused is self and not (first or standing) and self.key_use in ("writing", "normal", "failed")
-        )
+        first = first or standing or self.popup.display
+        return self.screen.focused is self and not first and self.key_use in ("writing", "normal", "failed")
 
     def _look_at_keys(self) -> None:
         # While candidates for the newest letter are awaited, the ones before it are still in sight.
@@ -373,7 +375,7 @@ class PromptInput(FoldingArea):
     def _leave_list(self) -> bool:
         if self._history.searching:
             self._history.end_search(None)
-        elif self.popup.is_open:
+        elif self.popup.display:
             self._completion.close()
         else:
             return False
@@ -478,8 +480,10 @@ class PromptInput(FoldingArea):
         """Start a new line."""
         self.insert_typed("\n")
 
-    def action_submit(self) -> None:
+    async def action_submit(self) -> None:
         """Send, unless the list wants the key, or a backslash at the end of the line asks for another line."""
+        if _BEGUN.fullmatch(self.text) and self.text[1:] not in self.commands:
+            await self._completion.listed()  # what was begun is named there
         if self._history.searching or self._completion.wants_enter:
             runs = not self._history.searching and self._completion.wants_to_run
             self.action_complete()
