@@ -136,3 +136,21 @@ def test_no_row_of_the_help_is_wider_than_its_page() -> None:
     rows = other_rows(set(), lambda id: ", ".join(map(printed_key, KEYS[id].keys.split(","))))
     for width in (40, 74, 92):
         assert [line.plain for line in help_text(rows, (), width).split("\n") if line.cell_length > width] == []
+
+
+_COMMAND = re.compile(r"`(?:gsh-tui |gsh |/)[a-z]")
+_EXAMPLE = re.compile(r"```|\||(?:- )?`(?:gsh-tui |gsh |/|--)")
+
+
+def test_a_section_of_a_guide_begins_with_its_example() -> None:
+    """Each that names a command: a block, a table, or the command itself comes first."""
+    guides = (source.ROOT / ".github" / "guides").glob("*.md")
+    parts = [(path.name, part) for path in guides for part in re.split(r"(?m)^##+ ", path.read_text("utf-8"))[1:]]
+    assert len(parts) > 60
+    found = [
+        (name, heading)
+        for name, part in parts
+        for heading, _, body in (part.partition("\n"),)
+        if _COMMAND.search(body) and not _EXAMPLE.match(body.lstrip())
+    ]
+    assert not found
