@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from gshtui.cli.familiar_words import our_words
+from gshtui.cli.familiar_words import opens_window, our_words
 
 
 def program() -> None:
@@ -55,6 +55,10 @@ def main(argv: list[str] | None = None) -> int:
                 return 0
         if arguments[:3] == ["agent", "run", "--spec"] and len(arguments) == 4 and not completing:
             return _agent(arguments[3])
+        if not completing and opens_window(arguments):
+            from gshtui.ui.window.terminal_echo import ECHO
+
+            ECHO.off()
         return _command(arguments) if arguments or completing else _window()
     except SystemExit as left:
         return left.code if isinstance(left.code, int) else int(left.code is not None)
@@ -71,6 +75,9 @@ def main(argv: list[str] | None = None) -> int:
         from gshtui.headless.crash import report_crash
 
         return report_crash(error)
+    finally:
+        if (echo := sys.modules.get("gshtui.ui.window.terminal_echo")) is not None:
+            echo.ECHO.on()
 
 
 def _agent(spec: str) -> int:

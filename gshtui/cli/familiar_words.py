@@ -124,6 +124,14 @@ def our_words(arguments: list[str]) -> list[str]:
     return _printed(arguments)
 
 
+_NO_WINDOW = frozenset({"-h", "--help", "-V", "--version", "--json", "--screen-reader"})
+
+
+def opens_window(arguments: list[str]) -> bool:
+    """Whether nothing but a window is asked for: there is no command, and no option that prints."""
+    return _first_word(arguments) == len(arguments) and _NO_WINDOW.isdisjoint(arguments)
+
+
 def _resumed(words: list[str]) -> list[str]:
     """`exec resume --last TEXT` and `exec resume ID TEXT` go on in a conversation."""
     at = _first_word(words)

@@ -45,7 +45,9 @@ def open_terminal(opening: Opening) -> int:
         return 2
     if lines:
         from gshtui.headless.turns.line_face import LineFace
+        from gshtui.ui.window.terminal_echo import ECHO
 
+        ECHO.on()
         mode = opening.mode or None
         face = LineFace(opening.session, agent=opening.agent, provider=opening.provider, model=opening.model, mode=mode)
         return face.run()

@@ -119,6 +119,42 @@ def test_a_start_that_is_killed_puts_the_terminal_back(
     assert child.attributes() == child.before
 
 
+STARTS = """\
+import os, sys, termios
+from gshtui.cli import entry
+
+def starts(*_):
+    print("echo", bool(termios.tcgetattr(0)[3] & termios.ECHO), flush=True)
+    exec(sys.argv[1])
+    return 0
+
+entry._window = entry._command = starts
+entry.main(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize("ends", ["", "raise SystemExit(3)", "raise KeyboardInterrupt", "os.kill(os.getpid(), 15)"])
+@pytest.mark.parametrize("arguments", [[], ["-c"], ["--model", "opus"]])
+def test_what_is_typed_while_a_window_loads_is_not_echoed(
+    children: list[PtyChild], folder: Path, arguments: list[str], ends: str
+) -> None:
+    child = ran(children, PtyChild([sys.executable, "-c", STARTS, ends, *arguments], folder))
+    child.go()
+    child.wait()
+    assert b"echo False" in child.output
+    assert child.attributes() == child.before
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["prompt", "hi"], ["--model", "opus", "prompt"], ["-p"]])
+def test_what_opens_no_window_leaves_the_terminal_alone(
+    children: list[PtyChild], folder: Path, arguments: list[str]
+) -> None:
+    child = ran(children, PtyChild([sys.executable, "-c", STARTS, "", *arguments], folder))
+    child.go()
+    child.wait()
+    assert b"echo True" in child.output
+
+
 def test_ctrl_c_while_it_starts_interrupts_and_puts_the_terminal_back(children: list[PtyChild], folder: Path) -> None:
     child = ran(children, frame_child(folder, "wait", str(folder / "there")))
     child.go()

@@ -15,6 +15,7 @@ import termios
 import zlib
 
 from gshtui.ui.window.early_echo import EarlyEcho, InputPlace
+from gshtui.ui.window.terminal_echo import ECHO
 
 TYPE_CHECKING = False  # `typing` takes longer to import than the frame takes to paint
 if TYPE_CHECKING:
@@ -73,16 +74,22 @@ class FirstFrame:
 
 def paint(cwd: str, words: str = "") -> "FirstFrame | None":
     """Paint the window's frame for this folder, with these words in the chat; `None`: no terminal can show it."""
+    frame = _painted(cwd, words)
+    ECHO.on()  # unless the frame has the terminal now
+    return frame
+
+
+def _painted(cwd: str, words: str) -> "FirstFrame | None":
     if os.environ.get("TERM", "dumb") == "dumb" or "TEXTUAL_DRIVER" in os.environ:
         return None
     try:
         if not (os.isatty(0) and os.isatty(2)):
             return None
-        attributes = termios.tcgetattr(0)
         columns, rows = terminal_size()
         # A process in the background that sets the terminal is stopped by it; Textual deals with that.
         if os.tcgetpgrp(0) != os.getpgrp():
             return None
+        attributes = ECHO.handed_over()
         frame = FirstFrame(2, attributes, (columns, rows))
     except (OSError, termios.error):
         return None
