@@ -1,4 +1,4 @@
-"""What a box leaves of the window: what it cuts is hardly seen, and in the terminal's own colours not at all."""
+"""What a box leaves of the window: whole rows, dimmed, and in the terminal's own colours none."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from rich.style import Style
 from textual.color import Color
 
 from gshtui.ui.kit.drawing.contrast import contrast
+from gshtui.ui.prompt.prompt_input import PromptInput
 from tests.kit.recorded_shell import FakeRecord
 from tests.kit.scenes import ANSWERS
 from tests.kit.terminal_agents import wait_until
@@ -16,25 +17,41 @@ HARDLY = 2.0
 """Contrast below which nobody reads; words have 4.5."""
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 35), (61, 20), (200, 50)])
-@pytest.mark.parametrize("colours", ["gsh-dark", "gsh-terminal"])
-async def test_nothing_is_read_beside_a_box(size: tuple[int, int], colours: str) -> None:
-    """Of words and frames behind it, only pieces would be seen."""
+@pytest.mark.parametrize(
+    ("colours", "typed", "size"),
+    [
+        *(("gsh-dark", "", size) for size in ((80, 24), (120, 35), (61, 20), (200, 50), (40, 12))),
+        ("gsh-dark", "a\nb\nc\nd\ne\nf", (97, 19)),
+        ("gsh-dark", "a\nb\nc\nd\ne\nf", (120, 35)),
+        ("gsh-terminal", "", (80, 24)),
+    ],
+)
+async def test_nothing_is_half_seen_beside_a_box(size: tuple[int, int], colours: str, typed: str) -> None:
+    """Its rows show nothing else, all other rows are whole and dimmed, and the input is one or the other."""
     app = Window(answers=ANSWERS, store=FakeRecord())
     async with app.run_test(size=size) as pilot:
         await settled(pilot)
         app.theme = colours
+        app.query_one(PromptInput).place(typed)
         await settled(pilot)
-        for key in ("f1", "f2", "f3", "f8", "alt+h", "ctrl+p"):
+        for key in ("f1", "f2", "f3", "f4", "f8", "alt+h", "ctrl+p"):
             await pilot.press(key)
             await wait_until(pilot, lambda: bool(app.screen.query(".dialog")), what=lambda key=key: key)
             await settled(pilot)
             box = app.screen.query(".dialog").first().region
-            strips = app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
-            for y, strip in enumerate(strips):
-                inside = (box.x, box.right) if box.y <= y < box.bottom else (0, 0)
-                for text, style, _ in (*strip.crop(0, inside[0]), *strip.crop(inside[1])):
-                    assert not text.strip() or _is_dimmed(style), (key, y, text)
+            rows = range(box.y, box.bottom)
+            entry = app.bench.input.region
+            assert {y in rows for y in range(entry.y, entry.bottom)} in ({True}, {False}), (key, box, entry)
+            drawn = app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
+            behind = app.bench._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
+            for y, strip in enumerate(drawn):
+                if y in rows:
+                    beside = strip.crop(0, box.x).text + strip.crop(box.right).text
+                    assert not beside.strip(), (key, y, beside)
+                elif colours == "gsh-dark":
+                    assert strip.text == behind[y].text, (key, y)
+                    dimmed = all(not text.strip() or _is_dimmed(style) for text, style, _ in strip)
+                    assert dimmed or key == "f4", (key, y, strip.text)
             await pilot.press("escape")
             await wait_until(pilot, lambda: not app.screen.query(".dialog"), what=lambda key=key: f"after {key}")
 
@@ -44,14 +61,3 @@ def _is_dimmed(style: Style | None) -> bool:
     if style is None or style.color is None or style.bgcolor is None or style.color.triplet is None:
         return False
     return contrast(Color.from_rich_color(style.color), Color.from_rich_color(style.bgcolor)) < HARDLY
-
-
-@pytest.mark.parametrize("size", [(80, 24), (120, 35), (61, 20)])
-async def test_a_list_that_previews_leaves_the_input_whole(size: tuple[int, int]) -> None:
-    app = Window()
-    async with app.run_test(size=size) as pilot:
-        await settled(pilot)
-        await pilot.press("f4")
-        await wait_until(pilot, lambda: bool(app.screen.query(".dialog")))
-        await settled(pilot)
-        assert app.screen.query(".dialog").first().region.bottom <= app.bench.input.region.y

@@ -14,13 +14,13 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.suggester import SuggestFromList
 from textual.widget import Widget
 from textual.widgets import Button, Input, Select, Static, TextArea
 
 from gshtui.bus.agent_data import GuardMode
 from gshtui.ui.kit.keys.key_table import bind
+from gshtui.ui.kit.widgets.box import Box
 from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 from gshtui.ui.kit.widgets.line_field import LineField
 
@@ -215,7 +215,7 @@ def form_of(chosen: str) -> SpawnForm:
     return SpawnForm(kind=kind, persona=persona)
 
 
-class SpawnScreen(ModalScreen["SpawnAgent | None"]):
+class SpawnScreen(Box["SpawnAgent | None"]):
     """Returns the parameters that start the agent (`ctrl+s`, from any field), or `None`.
 
     Args:

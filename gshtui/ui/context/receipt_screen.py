@@ -17,7 +17,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
 from gshtui.bus.context_data import Fate, Item, Receipt
@@ -31,6 +30,7 @@ from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.kit.widgets.box import Box
 
 KINDS = {
     "truncate": "Truncation",
@@ -217,7 +217,7 @@ _BUTTONS: dict[ReceiptKind, tuple[tuple[str, str], ...]] = {
 }
 
 
-class ReceiptScreen(ModalScreen[ReceiptDecision | None]):
+class ReceiptScreen(Box[ReceiptDecision | None]):
     """See the module. Returns `None` to change nothing."""
 
     BINDINGS: list[BindingType] = [

@@ -16,7 +16,6 @@ from textual.app import ComposeResult, RenderResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Button, Static, TextArea
 
@@ -28,6 +27,7 @@ from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.keys.bound_keys import BoundKeys, key_of
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.kit.widgets.box import Box
 
 CONSUMED: tuple[type[Event], ...] = (ContextCut, CutFailed, SummaryAnswered, SummaryProposed)
 
@@ -246,7 +246,7 @@ class SummariesPane(Widget, can_focus=True):
         self._home.focus()
 
 
-class SummaryScreen(ModalScreen[str | None]):
+class SummaryScreen(Box[str | None]):
     """See the module."""
 
     BINDINGS = [bind("form.submit", "submit"), bind("form.close", "leave"), bind("summary.editor", "editor")]

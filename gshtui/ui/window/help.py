@@ -15,7 +15,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
@@ -25,6 +25,7 @@ from gshtui.ui.kit.keys.key_table import KEYS, bind
 from gshtui.ui.kit.keys.sendable_keys import is_sent
 from gshtui.ui.kit.textual.driver import sends_every_key
 from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.kit.widgets.box import Box
 from gshtui.ui.kit.widgets.line_field import LineField
 
 WIDEST = 92
@@ -50,7 +51,7 @@ class HelpRow(msgspec.Struct, frozen=True):
         return all(word in text for word in words)
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Box[None]):
     """The keys.
 
     Args:

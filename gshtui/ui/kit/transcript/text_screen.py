@@ -10,7 +10,6 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -19,9 +18,10 @@ from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.transcript.entries import AnswerEntry, Put
 from gshtui.ui.kit.transcript.transcript import Transcript
+from gshtui.ui.kit.widgets.box import Box
 
 
-class TextScreen(ModalScreen[None]):
+class TextScreen(Box[None]):
     """Scrollable text under a title: styled `Content`, or a command's Markdown."""
 
     BINDINGS = [

@@ -15,7 +15,6 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Button, Input, Log, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
@@ -23,6 +22,7 @@ from textual.widgets.option_list import Option
 from gshtui.guard.approval.answer_keys import AnswerKeys, KeyChosen
 from gshtui.ui.kit.keys.bound_keys import BoundKeys, with_keys
 from gshtui.ui.kit.keys.key_table import bind
+from gshtui.ui.kit.widgets.box import Box
 from gshtui.ui.kit.widgets.filtered_list import FilteredList
 from gshtui.ui.kit.widgets.line_field import LineField
 from gshtui.ui.kit.widgets.list_rows import NAMES, ListRow, list_lines
@@ -161,7 +161,7 @@ def _searched(choice: PickerChoice) -> str:
     return " ".join((choice.name, choice.detail, choice.state, choice.key, *choice.columns)).lower()
 
 
-class FormScreen(ModalScreen[F | None]):
+class FormScreen(Box[F | None]):
     """A form: its button `close` and `escape` leave it with `None`, every other button and enter submit it."""
 
     BINDINGS = [bind("form.submit", "submit"), bind("form.close", "dismiss(None)")]
@@ -184,7 +184,7 @@ class FormScreen(ModalScreen[F | None]):
         raise NotImplementedError
 
 
-class InputScreen(ModalScreen[str | None]):
+class InputScreen(Box[str | None]):
     """Returns the text entered; empty: cancelled.
 
     Args:
@@ -257,7 +257,7 @@ class InputScreen(ModalScreen[str | None]):
 _YES = frozenset({"once"})
 
 
-class ConfirmScreen(ModalScreen[bool]):
+class ConfirmScreen(Box[bool]):
     """`y` or the first button confirms; everything else cancels.
 
     Args:
@@ -350,7 +350,7 @@ def _lines(text: str) -> str:
     return plain(text)
 
 
-class FoldScreen(ModalScreen[None]):
+class FoldScreen(Box[None]):
     """The text, scrollable; escape closes."""
 
     BINDINGS = [bind("text.close", "dismiss")]
@@ -362,9 +362,9 @@ class FoldScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """A title and the text."""
-        with Vertical(id="fold"):
-            yield Static(self._title, markup=False, id="fold-title")
-            yield Log(id="fold-text", auto_scroll=False)
+        with Vertical(classes="dialog -wide"):
+            yield Static(self._title, markup=False, classes="dialog-title")
+            yield Log(id="text", auto_scroll=False)
 
     def on_mount(self) -> None:
         """Write all lines at once: writing them one by one takes a hundred times as long."""

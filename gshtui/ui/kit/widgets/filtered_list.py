@@ -11,26 +11,24 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from gshtui.ui.kit.keys.bound_keys import with_keys
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.kit.widgets.box import Box
 from gshtui.ui.kit.widgets.line_field import LineField
 
 _R = TypeVar("_R")
 
 
-_SHARE = 80
-"""Of a window's rows, how many a dialog has at most, in percent; as in `styles/screens.tcss`."""
 _LEAST = 3
 _USUAL = 80
 """Cells of a row in a dialog that has room, until it is laid out."""
 
 
-class FilteredList(ModalScreen[_R]):
+class FilteredList(Box[_R]):
     """Ends with what was chosen, or with nothing.
 
     Args:
@@ -118,7 +116,7 @@ class FilteredList(ModalScreen[_R]):
         """Give the list all rows that the dialog may have and nothing else needs: Textual counts what overflows."""
         others = [child for child in self.query_one(".dialog").children if child is not self.choices]
         taken = sum(child.outer_size.height + child.styles.margin.height for child in others)
-        most = max(_LEAST, self.size.height * _SHARE // 100 - 2 - taken)
+        most = max(_LEAST, self.most_rows - 2 - taken)
         self.choices.styles.max_height = most
 
     @on(Input.Changed, "#filter")

@@ -1,0 +1,51 @@
+"""The screen of a box: what is behind it is dimmed, row by row whole, and the input stays in sight below it."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from textual.geometry import Region
+from textual.screen import ModalScreen, Screen
+from textual.strip import Strip
+from textual.widget import Widget
+
+from gshtui.ui.kit.textual.typed_app import app_of
+
+_LEAST = 12
+"""Rows above the input below which a box takes the whole window."""
+_R = TypeVar("_R")
+
+
+class Box(ModalScreen[_R]):
+    """Rows that the box reaches into show nothing else: beside it, there would be only pieces of words."""
+
+    most_rows = 1_000
+    """Rows that the box may take."""
+    _covers = range(0)
+
+    def on_mount(self) -> None:
+        window = app_of(self).screen_stack[0]
+        self._stand_above_input(window)
+        for screen, follow in ((window, self._stand_above_input), (self, self._cover_rows)):
+            screen.screen_layout_refresh_signal.subscribe(self, follow, immediate=True)  # pyright: ignore[reportUnknownMemberType]
+
+    def _stand_above_input(self, window: Screen[Any]) -> None:
+        height = app_of(self).size.height
+        above = min((one.region.y for one in window.query("#prompt") if one.region), default=height)
+        below = height - above if above >= _LEAST else 0
+        self.set_class(above < _LEAST, "-short")
+        self.most_rows = height - below
+        for box in self.query_children(Widget).filter(".dialog").exclude(".-full"):
+            box.styles.max_height = self.most_rows
+            box.styles.margin = (0, 0, below, 0)
+
+    def _cover_rows(self, _: Screen[Any]) -> None:
+        box = next((one.region for one in self.query_children(".dialog")), Region())
+        covers = range(box.y, box.bottom)
+        if covers != self._covers:
+            self._covers = covers
+            self.refresh()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        blank = Strip.blank(crop.width, app_of(self).rich_style)
+        return [blank if y in self._covers else strip for y, strip in enumerate(super().render_lines(crop), crop.y)]
