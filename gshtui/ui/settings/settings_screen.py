@@ -11,24 +11,22 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from gshtui.text.sanitise import literal, one_line
 from gshtui.ui.kit.keys.bound_keys import with_keys
 from gshtui.ui.kit.keys.key_table import bind
+from gshtui.ui.kit.widgets.box import Box
 from gshtui.ui.kit.widgets.filtered_list import FilteredList
-from gshtui.ui.kit.widgets.list_rows import TableColumn, aligned
+from gshtui.ui.kit.widgets.fitted_text import fit_middle
+from gshtui.ui.kit.widgets.list_rows import TableColumn, aligned, room_left
 from gshtui.ui.settings.setting_names import ORDER
 from gshtui.ui.settings.setting_rows import SettingRow
 
-_LABELS = 32
-_SOURCES = 16
-_NARROW = _LABELS + _SOURCES + 18
-"""Cells of a row below which a value is worth more than where it comes from."""
-_VALUES = 28
-"""Cells of a value that leave its row room for the raw name."""
+_NARROW = 66
+"""Cells of a row below which a value is worth more than where it comes from, and than its raw name."""
+_WIDE = 102
 Act = Callable[[SettingRow], None]
 
 
@@ -117,21 +115,20 @@ class SettingsScreen(FilteredList[None]):
 
 
 def _line(row: SettingRow, room: int) -> Content:
-    """A row: label, value, where it comes from; the raw name in grey where there is room for all of it."""
+    """A row: label, value, where it comes from, and the raw name in grey, which gives way in its middle."""
     value = one_line(literal(row.words), 200) or "–"
-    sources = _SOURCES if room >= _NARROW else 0
-    values = max(12, room - _LABELS - sources - 6)
-    names = 0
-    if values > _VALUES + 20:
-        values, names = _VALUES, room - _LABELS - _SOURCES - _VALUES - 8
+    labels, values, sources = (
+        (32, 28, 16) if room > _WIDE else (26, 14, 9) if room >= _NARROW else (32, max(12, room - 36), 0)
+    )
+    columns = [TableColumn(labels), TableColumn(values), TableColumn(sources)]
+    names = room_left(columns, room - 2) if sources else 0
     cells = [
         [(row.label, "bold" if row.source else "")],
         [(value, "$foreground")],
         [(row.source or "default", "$primary" if row.source else "$foreground-muted")],
-        [(row.id if len(row.id) <= names else "", "$foreground-muted")],
+        [(fit_middle(row.id, names), "$foreground-muted")],
     ]
-    columns = [TableColumn(_LABELS), TableColumn(values), TableColumn(sources), TableColumn(names)]
-    return Content.assemble("  ", *aligned(cells, columns, ""))
+    return Content.assemble("  ", *aligned(cells, [*columns, TableColumn(names)], ""))
 
 
 class _Keys(Static, can_focus=True):
@@ -140,7 +137,7 @@ class _Keys(Static, can_focus=True):
     takes_every_key = True
 
 
-class KeyScreen(ModalScreen[str]):
+class KeyScreen(Box[str]):
     """Press a key; the answer is its name, or nothing after escape.
 
     Args:
