@@ -156,8 +156,8 @@ def _tree(agents: list[AgentView]) -> tuple[AgentPlace, ...]:
 
 COLUMNS = 58
 """Cells from which on each fact has a column of its own, with a heading: those of the pane in a window of 60."""
-_ROOM = 3
-"""Cells below which nothing is said behind a name."""
+_NAME = 8
+"""Cells of a name that say whose it is."""
 _TASK = 9
 """Cells below which nothing is said behind a state."""
 _TASK_COLUMN = 24
@@ -285,22 +285,26 @@ def _task(agent: AgentView, left: str) -> str:
 
 
 def _head(agent: AgentView, width: int, age: str, chosen: bool, said: Content, task: str) -> Content:
-    """The one line of a narrow list: the name whole, how it is, the age, and what else there is room for. What has no
-    room goes in the other order; how it is, the sign says at least.
+    """The one line of a narrow list: the name, how it is, the age, and what else there is room for. The name gives way
+    in its middle, as far as it can still be told; then the age goes, then how it is, which the sign says at least.
     """
     sign, colour = _sign(agent)
     tail = Content.styled(age, _MUTED)
-    name = Content.styled(fit_middle(_clean(agent.row.name), max(1, width - 2)), f"bold{' underline' * chosen}")
-    whole = width - 3 - name.cell_length
-    room = whole - tail.cell_length - 1
-    state = said.plain.partition(" · ")[0]
-    if room < cell_len(state):  # rather how it is than since when
-        tail, room = Content(""), whole
+    called, state = _clean(agent.row.name), said.plain.partition(" · ")[0]
+    least = min(cell_len(called), _NAME)
+    room = width - 2 - 1 - cell_len(state)
+    if room - 1 - tail.cell_length < least:
+        tail = Content("")
+    if room < least:
+        said, state, room = Content(""), "", width - 2
+    room -= tail.cell_length + bool(tail)
+    name = Content.styled(fit_middle(called, max(1, room)), f"bold{' underline' * chosen}")
+    room += bool(state) + cell_len(state) - 1 - name.cell_length
     if cell_len(state) <= room < said.cell_length:
         said = said[len(state) + 3 :] if agent.row.unread else said[: len(state)]
     if task and room >= said.cell_length + _TASK:
         said = Content.assemble(said, (f" · {task}", _MUTED))
-    if said.cell_length and room > _ROOM:
+    if said.cell_length:
         name = Content.assemble(name, " ", said.truncate(room, ellipsis=True))
     gap = " " * (width - 2 - name.cell_length - tail.cell_length)
     return Content.assemble((f"{sign} ", colour), name, gap, tail).truncate(width, ellipsis=True)
