@@ -106,9 +106,10 @@ async def test_a_new_conversation_says_what_this_is_and_one_next_step(provider: 
     async with app.run_test(size=(80, 12)) as pilot:
         await app.opened(pilot)
         app.pane.consume([ModelChanged(agent="main", provider=provider, model="m")])
-        app.pane.suggest("Start in a project: cd PROJECT")
-        rows = [row.strip() for row in screen_rows(app.pane.transcript) if row.strip()]
-        assert rows == [
+        app.pane.suggest("Start in a project: cd PROJECT", "~/src/" + "a" * 100 + "/aurora")
+        title, place, *rows = [row.strip() for row in screen_rows(app.pane.transcript) if row.strip()]
+        assert place.startswith("~/src/aaa") and "a…a" in place and place.endswith("a/aurora")
+        assert [title, *rows] == [
             "gsh-tui: one window for your shell and all your AI agents",
             "No model connected: alt+i connects one." if provider == "offline" else "Start in a project: cd PROJECT",
         ]

@@ -23,7 +23,7 @@ from gshtui.providers.port import ProviderError
 from gshtui.providers.wire.provider_errors import ErrorOrigin, unreachable
 from gshtui.settings import git_info
 from gshtui.settings.loader import load
-from gshtui.ui.conversation.first_step import LARGE, first_step
+from gshtui.ui.conversation.first_step import LARGE, first_step, from_home
 from gshtui.ui.kit.widgets.dialogs import InputScreen, Picker
 from gshtui.ui.settings.settings_feature import SettingsFeature
 from gshtui.ui.settings.setup_card import CardScreen
@@ -329,6 +329,8 @@ def test_the_next_step_of_each_folder(tmp_path: Path) -> None:
     (large / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     index = large / ".git" / "index"
     environ = {"HOME": str(home)}
+    assert [from_home(one, environ) for one in (home, home / "a" / "b", plain)] == ["~", "~/a/b", str(plain)]
+    assert from_home(home.with_name("homes"), environ) == str(home.with_name("homes"))
     assert "cd PROJECT" in first_step(home, environ)
     assert "empty" in first_step(empty, environ)
     assert first_step(plain, environ) == ""

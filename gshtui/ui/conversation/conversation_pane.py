@@ -91,7 +91,7 @@ class ConversationPane(Vertical):
         self.transcript = Transcript(empty=coming or empty, load_picture=load_picture)
         self._state = ConversationState(agent)
         self._empty = self._hint = empty
-        self._step = ""
+        self._step = self._place = ""
         self._awaited = coming
         self._coming = -1 if coming else 0
         """Messages that are being loaded; -1: nobody knows how many."""
@@ -162,9 +162,9 @@ class ConversationPane(Vertical):
                 self._show_hint()
                 self._held = [] if (self._elsewhere or event.joined) and self._loading else None
 
-    def suggest(self, step: str) -> None:
-        """Say this in an empty conversation: the next step in this folder."""
-        self._step = step
+    def suggest(self, step: str, place: str = "") -> None:
+        """Say this in an empty conversation: the next step in this folder, and which it is."""
+        self._step, self._place = step, place
         self._show_hint()
 
     def show_outcome(self, line: str, text: str, *, failed: bool = False) -> None:
@@ -243,9 +243,9 @@ class ConversationPane(Vertical):
         if self._coming:
             self.transcript.show_empty(loading)
         elif self._hint == _OFFLINE:
-            self.transcript.show_empty(_OFFLINE, _PROGRAM)
+            self.transcript.show_empty(_OFFLINE, _PROGRAM, self._place)
         elif self._hint == _EMPTY:
-            self.transcript.show_empty(self._step or _EMPTY, _PROGRAM)
+            self.transcript.show_empty(self._step or _EMPTY, _PROGRAM, self._place)
         else:
             self.transcript.show_empty(self._hint)
 

@@ -10,10 +10,18 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gshtui.settings import git_info
+from gshtui.text.sanitise import one_line
 
 LARGE = 20_000
 """Tracked files from which on a repository is large."""
 _NOTHING = frozenset({".git", ".DS_Store"})
+
+
+def from_home(cwd: Path, environ: Mapping[str, str]) -> str:
+    """The folder's path, from `~` where it is in your home."""
+    home = environ.get("HOME", "").rstrip("/")
+    inside = home and f"{cwd}/".startswith(f"{home}/")
+    return one_line(f"~{str(cwd)[len(home) :]}" if inside else str(cwd), 400)
 
 
 def first_step(cwd: Path, environ: Mapping[str, str]) -> str:

@@ -181,12 +181,13 @@ class Workbench(ThemedApp[int], AppBase):
             self.part(ConversationFeature).edit_prompt(self.edited.id, self.edited.text, self.bridge.opening.session)
 
     async def _suggest(self) -> None:
-        """Say in the empty conversation what the next step is in this folder."""
-        from gshtui.ui.conversation.first_step import first_step
+        """Say in the empty conversation where it is, and what the next step is there."""
+        from gshtui.ui.conversation.first_step import first_step, from_home
 
-        step = await asyncio.to_thread(first_step, self.bridge.opening.cwd, os.environ)
-        if step and (chat := self._conversation) is not None:
-            chat.suggest(step)
+        cwd = self.bridge.opening.cwd
+        step = await asyncio.to_thread(first_step, cwd, os.environ)
+        if (chat := self._conversation) is not None:
+            chat.suggest(step, from_home(cwd, os.environ))
 
     async def offer_last(self) -> None:
         """Offer the last conversation of this folder that is open nowhere and not an agent's own, if there is one."""

@@ -114,10 +114,11 @@ class Transcript(KeptLines, can_focus=True):
             graphics = TerminalGraphics(self, self._load_picture)
         self._page.show_pictures(graphics, colours=not has_few_colours(app))
 
-    def show_empty(self, text: str, heading: str = "") -> None:
-        """Change the text shown while there are no entries, and what stands above it."""
-        if (text, heading) != (self._painter.empty, self._painter.heading):
-            self._painter.empty, self._painter.heading = text, heading
+    def show_empty(self, text: str, heading: str = "", place: str = "") -> None:
+        """Change the text shown while there are no entries, and what stands above it: a heading, and a folder."""
+        painter = self._painter
+        if (text, heading, place) != (painter.empty, painter.heading, painter.place):
+            painter.empty, painter.heading, painter.place = text, heading, place
             self._redraw()
 
     def draw_again(self) -> None:

@@ -27,7 +27,7 @@ from gshtui.ui.kit.transcript.document import TranscriptDocument
 from gshtui.ui.kit.transcript.sheet import Sheet
 from gshtui.ui.kit.transcript.transcript_search import TranscriptFinder
 from gshtui.ui.kit.transcript.viewport import GUTTER, BlockCursor, ScreenRow, Viewport
-from gshtui.ui.kit.widgets.fitted_text import fit
+from gshtui.ui.kit.widgets.fitted_text import fit, fit_middle
 
 if TYPE_CHECKING:
     from gshtui.ui.kit.drawing.terminal_graphics import TerminalGraphics
@@ -56,6 +56,8 @@ class TranscriptPainter:
         self._cursor = cursor
         self._finder = finder
         self.empty = empty
+        self.place = ""
+        """The folder, named below the heading."""
         self.heading = ""
         """Stands above the text."""
         self._gutter = Segment(" " * GUTTER)
@@ -114,7 +116,8 @@ class TranscriptPainter:
             return Strip.blank(self.width, page.palette.text)
         runs = [Segment(with_keys(self._widget, self.empty), page.palette.muted)]
         if self.heading:
-            runs.insert(0, Segment(f"{self.heading}\n\n", page.palette.title))
+            place = f"{fit_middle(self.place, page.width)}\n" if self.place else ""
+            runs[:0] = [Segment(f"{self.heading}\n", page.palette.title), Segment(f"{place}\n", page.palette.text)]
         lines: list[StyledLine] = wrapped(runs, page.width)
         at = y - max(0, ((self._viewport.height or self._widget.size.height) - len(lines)) // 2)
         line = lines[at] if 0 <= at < len(lines) else StyledLine(())
