@@ -116,7 +116,7 @@ class TranscriptPainter:
             return Strip.blank(self.width, page.palette.text)
         runs = [Segment(with_keys(self._widget, self.empty), page.palette.muted)]
         if self.heading:
-            place = f"{fit_middle(self.place, page.width)}\n" if self.place else ""
+            place = f"{fit_middle(self.place, page.width - 2 * GUTTER)}\n" if self.place else ""
             runs[:0] = [Segment(f"{self.heading}\n", page.palette.title), Segment(f"{place}\n", page.palette.text)]
         lines: list[StyledLine] = wrapped(runs, page.width)
         at = y - max(0, ((self._viewport.height or self._widget.size.height) - len(lines)) // 2)
