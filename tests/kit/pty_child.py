@@ -17,7 +17,7 @@ from typing import Any
 from tests.kit.warm_program import WINDOW, WarmCommand, shared
 
 ROOT = Path(__file__).parent.parent.parent
-_PAUSE = 0.01
+_LOOK = 0.05
 
 
 class PtyChild:
@@ -117,14 +117,22 @@ class PtyChild:
         """Its exit code, when it ends."""
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
+    def _wait_for_end(self, seconds: float) -> None:
+        """Wait so long for the end of its process, if it is still there."""
+        if sys.platform != "linux":
+            select.select([], [], [], seconds)
+            return
+        with contextlib.suppress(OSError), os.fdopen(os.pidfd_open(self.pid), "rb") as ended:
+            select.select([ended], [], [], seconds)
+
     def _read(self, seconds: float) -> None:
         while select.select([self.fd], [], [], seconds)[0]:
             try:
                 data = os.read(self.fd, 65_536)
             except OSError:
                 data = b""
-            if not data:  # the other end is closed, and select waits for nothing any more: its process is just ending
-                time.sleep(_PAUSE)
+            if not data:  # the other end is closed, and select waits for nothing any more
+                self._wait_for_end(_LOOK)
                 return
             self.output += data
             seconds = 0
