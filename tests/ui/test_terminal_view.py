@@ -20,10 +20,13 @@ from gshtui.ui.kit.textual import letter_echo
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.prompt.key_hints import pane_hints
+from gshtui.ui.prompt.prompt_input import PromptInput
 from gshtui.ui.terminal.terminal_pane import TerminalPane
 from gshtui.ui.terminal.terminal_view import TerminalView
 from tests.kit.cells import Cells
+from tests.kit.fake_hub import Answer
 from tests.kit.fake_terminal import SHELL, FakeTerminal, FakeTerminalWindow, agent_row, terminal_feature
+from tests.kit.recorded_fleet import PERSONAS, PROFILES
 from tests.kit.seen_window import rested, whole
 from tests.kit.terminal_agents import wait_until
 from tests.kit.window import Window
@@ -463,6 +466,20 @@ async def test_an_agent_that_is_not_there_is_said() -> None:
         await wait_until(pilot, lambda: app._notifications)  # pyright: ignore[reportPrivateUsage]
         [said] = [note.message for note in app._notifications]  # pyright: ignore[reportPrivateUsage]
         assert said.startswith("Agents in terminals are not available here")
+
+
+async def test_what_is_typed_behind_a_new_program_is_its_prompt() -> None:
+    """No letter of it is a key of the tab, of which `a` would give it the whole screen."""
+    spawned = {"personas": Answer(PERSONAS), "profiles ls": Answer(PROFILES), "spawn": Answer(agent_row())}
+    app = FakeTerminalWindow(answers=spawned)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await wait_until(pilot, lambda: app.hub is not None)
+        await pilot.press("f8", "enter", *"say hello")
+        await wait_until(
+            pilot, lambda: app.screen.query(TerminalPane) and app.bench.query_one(PromptInput).text == "say hello"
+        )
+        assert app.bench.deck.front == "terminal-0001" and app.focused is app.bench.input
+        assert not app.terminal.typed
 
 
 async def test_prompts_go_to_the_agent_of_the_tab_in_front() -> None:

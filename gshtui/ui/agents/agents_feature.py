@@ -262,7 +262,7 @@ class AgentsFeature(Feature):
             self.window.notify(str(error), severity="error", markup=False, timeout=8)
             return False
         self.window.show_centre()
-        self.window.post_message(open_agent(row))
+        self.window.post_message(open_agent(row, write=True))
         return True
 
 

@@ -158,16 +158,20 @@ class OpenTerminal(FeatureMessage):
         attach: give it the whole screen instead, by `tmux attach`.
         command: a line to type there, in the shared shell.
         enter: run the line, too.
+        write: go to the input instead, since the person is to write to it.
     """
 
     SHARED = "shared"
 
-    def __init__(self, agent: str, *, attach: bool = False, command: str = "", enter: bool = True) -> None:
+    def __init__(
+        self, agent: str, *, attach: bool = False, command: str = "", enter: bool = True, write: bool = False
+    ) -> None:
         super().__init__()
         self.agent = agent
         self.attach = attach
         self.command = command
         self.enter = enter
+        self.write = write
 
 
 class ShowQuestion(FeatureMessage):
@@ -205,6 +209,8 @@ class OpenChanges(FeatureMessage):
         self.worktree = worktree
 
 
-def open_agent(row: AgentRow) -> FeatureMessage:
-    """The request to show an agent in a tab: the conversation of one of ours, the terminal of another program."""
-    return OpenConversation(row) if row.speaks_events else OpenTerminal(row.id)
+def open_agent(row: AgentRow, *, write: bool = False) -> FeatureMessage:
+    """The request to show an agent in a tab: the conversation of one of ours, the terminal of another program, or the
+    input below it to `write` to it.
+    """
+    return OpenConversation(row) if row.speaks_events else OpenTerminal(row.id, write=write)

@@ -94,13 +94,15 @@ class TerminalFeature(Feature):
 
         before = self.window.deck.front
         try:
-            pane = await self._open(message.agent)
+            pane = await self._open(message.agent, write=message.write)
         except (NotReady, TerminalError, TmuxError) as error:
             if message.command and message.enter:
                 self.work(self._run_outside(message.command), "terminals")
             else:
                 self.window.notify(str(error), severity="error", markup=False)
             return False
+        if message.write:
+            self.window.input_line.focus()
         if message.attach:
             pane.take_keys()
         self.work(self._go_on(message, pane, before), "terminals")
@@ -164,17 +166,20 @@ class TerminalFeature(Feature):
         if code:
             self.warn(f"{command} ended with exit code {code}.")
 
-    async def _open(self, agent: str) -> TerminalPane:
+    async def _open(self, agent: str, *, write: bool) -> TerminalPane:
         """Bring an agent's tab to the front, creating it if needed."""
         from gshtui.ui.kit.widgets.agent_line import tab_title  # neither is needed for the first screen
         from gshtui.ui.terminal.terminal_pane import TerminalPane
 
         shared = agent == OpenTerminal.SHARED
         row = await self.terminals.shared() if shared else await self.terminals.row(agent)
-        if shared and (opened := self._tabs.find_tab(row.id)) is not None:
+        opened = self._tabs.find_tab(row.id)
+        if shared and opened is not None:
             opened.show_row(row)  # it may have been started anew
+        pane = opened or TerminalPane(self.terminals, row, self.window.clock)
+        pane.at_input = write
         title = tab_title(row) if not row.speaks_events else f"{tab_title(row)}'s terminal"
-        return await self._tabs.open(row.id, title, lambda: TerminalPane(self.terminals, row, self.window.clock))
+        return await self._tabs.open(row.id, title, lambda: pane)
 
     async def end(self) -> None:
         """Stop mirroring."""

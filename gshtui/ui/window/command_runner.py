@@ -209,13 +209,13 @@ class CommandRunner:
         return await self._app.bridge.call(ReadText(hash=hash))
 
     async def _open_agent(self, agent: str) -> None:
-        """Show an agent's tab, in which the person then types; this window's own agent has its chat."""
+        """Show an agent's tab, for the person to write to it; this window's own agent has its chat."""
         from gshtui.fleet.core.agent_calls import ListAgents
 
         found = await self._app.bridge.call(ListAgents(windows=False))
         row = next((row for row in found.rows if row.id == agent), None)
         if row is not None:
-            self._app.post_message(open_agent(row))
+            self._app.post_message(open_agent(row, write=True))
 
     # Showing
 

@@ -84,6 +84,11 @@ class TabPane(Vertical):
     front: Widget
     TAKES_KEYS: ClassVar[bool] = True
     """Whether it gets the focus when it comes to the front; otherwise the input has it, as beside the chat."""
+    at_input = False
+    """The person is to write to its agent, so that the input has the focus until they go to the tab itself."""
+
+    def on_descendant_focus(self) -> None:
+        self.at_input = False
 
     @property
     def agent(self) -> str:
@@ -199,7 +204,7 @@ class Deck(Vertical):
     def focus_front(self) -> bool:
         """Focus the content of the tab in front; False: the keys belong to the input."""
         pane = self.panes.get(self.front)
-        if pane is None or not pane.TAKES_KEYS:
+        if pane is None or not pane.TAKES_KEYS or pane.at_input:
             return False
         pane.front.focus()
         return True
