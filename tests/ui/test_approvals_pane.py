@@ -831,11 +831,32 @@ async def test_the_row_of_a_programs_question_says_the_command_and_one_key_allow
     async with app.run_test(size=(80, 24)) as pilot:
         app.pane.consume([asking("Do you want to proceed?", "Yes", detail=detail, means="once")])
         await pilot.pause()
-        assert ("cl asks: touch made.txt · Do you want to proceed?" in app.heading) is whole
+        assert ("cl asks: touch made.txt  " in app.heading) is whole
         await app.press(pilot, "alt+a")
         assert app.given == ([("0007", "Do you want to proceed?", "1")] if whole else [])
         assert app.focused is (app.area.input if whole else app.pane)
         assert "changed" not in app.heading
+
+
+@pytest.mark.parametrize(
+    ("subject", "detail", "said"),
+    [
+        ("Do you want to proceed?", "make test", ": make test  "),
+        ("Would you like to run the following command?", "make test", ": make test  "),
+        ("Do you want to create made.txt?", "hello", ": hello · Do you want to create made.txt?"),
+        ("Do you want to proceed?", "a\nb", ": Do you want to proceed?"),
+    ],
+)
+async def test_a_programs_general_words_take_no_room_from_keys_and_count(subject: str, detail: str, said: str) -> None:
+    app = AskedByPrograms()
+    async with app.run_test(size=(120, 24)) as pilot:
+        app.pane.consume([asking(subject, "Yes", detail=detail, means="once"), make_question(1)])
+        for width in range(120, 40, -1):
+            await pilot.resize_terminal(width, 24)
+            await pilot.pause()
+            assert "ctrl+g" in app.heading and " · 1 of 2" in app.heading
+            assert said in app.heading or width < 80
+            assert ("alt+a allow" in app.heading) is ("\n" not in detail) or width < 80
 
 
 @pytest.mark.parametrize("size", [(120, 35), (80, 24)])

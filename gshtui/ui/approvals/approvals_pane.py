@@ -363,10 +363,9 @@ class ApprovalsPane(Vertical, can_focus=True):
         words, short = (f"◆ {sign}{question_row(request, name, short=cut)}{behind}" for cut in (False, True))
         offers = (f"{allow}{deny}{key}", f"{allow}{key}", key)
         ends = (f" answer{of}", of)
-        # What it wants to do is said rather than how to deny it, but not rather than how to allow it.
+        # What it wants to do is said rather than how to deny it, but not rather than how to allow it, or how many wait.
         groups = [(one, some) for some in (offers[:2], offers[2:]) for one in (words, short)]
         pairs = [(one, offer + end) for one, some in groups for offer in some for end in ends]
-        pairs += [(words, key), (short, key)]
         cut = (short, next((one for one in (f"{key}{of}", key) if width - cell_len(one) >= _LEAST), ""))
         words, tail = next((pair for pair in pairs if cell_len("  ".join(pair)) <= width), cut)
         room = max(8, width - cell_len(tail) - 2)
