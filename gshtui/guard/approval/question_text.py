@@ -41,7 +41,25 @@ _OWN_WORDS = {
 _SENTENCES = frozenset(("mcp_server", "mcp_question", "mcp_sampling", "mcp_sign_in", "workflow_continue"))
 """Those of them whose subject says it all."""
 _GENERAL = frozenset(
-    "do you want would like to proceed continue run execute allow approve the this following command execution".split()
+    [
+        "do",
+        "you",
+        "want",
+        "would",
+        "like",
+        "to",
+        "proceed",
+        "continue",
+        "run",
+        "execute",
+        "allow",
+        "approve",
+        "the",
+        "this",
+        "following",
+        "command",
+        "execution",
+    ]
 )
 """The words of a program's question that say nothing which what it is about does not say."""
 DECISIONS = {
