@@ -345,19 +345,6 @@ def test_an_input_alone_is_no_rest_of_a_program_that_thinks(name: str) -> None:
     assert (before.status == "idle") == profile.rest.input, "that turn was the one before"
 
 
-@pytest.mark.parametrize("name", [name for name in ASSISTANTS if not LOADED.get(name).rest.input])
-def test_what_was_written_down_before_a_question_of_its_turn_is_no_rest_behind_that(name: str) -> None:
-    """Gemini writes a call down once it has run: what it said before it calls looks like the whole turn."""
-    said = replace(says(Rank.TRANSCRIPT, "idle", 8), began=NOW - 9)
-    seen = replace(facts("idle"), prompted=NOW - 9, rested=NOW - 20)
-    assert statuses.decide(LOADED.get(name), (said,), seen, NOW).rests
-    for age, again in ((4, False), (8.5, True)):
-        asked = replace(seen, questioned=NOW - age)
-        assert statuses.decide(LOADED.get(name), (said,), asked, NOW).rests == again
-        later = statuses.decide(LOADED.get(name), (replace(said, at=NOW - 300, began=NOW - 301),), asked, NOW)
-        assert not later.rests
-
-
 @pytest.mark.parametrize("final", [False, True])
 @pytest.mark.parametrize("name", [name for name in ASSISTANTS if not LOADED.get(name).rest.input])
 def test_a_turn_that_was_over_before_its_prompt_was_seen_is_its_rest_all_the_same(name: str, final: bool) -> None:

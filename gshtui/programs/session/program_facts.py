@@ -91,7 +91,7 @@ _COMMAND = 10.0
 """Seconds that a command of a program's own may seem to work before it opens a dialog."""
 _TIMES = (
     *("started", "moved", "grew", "titled", "busied", "since", "asked", "entered", "pressed", "answered", "doubted"),
-    *("prompted", "written", "worked", "rested", "ended", "counted", "questioned"),
+    *("prompted", "written", "worked", "rested", "ended", "counted"),
 )
 """The facts that are times."""
 
@@ -337,7 +337,6 @@ class ProgramFacts:
             news=self._news.at,
             since=since,
             asked=asked,
-            questioned=now if reading.status == "waiting" and not reading.dialog else facts.questioned,
             entered=entered,
             pressed=facts.pressed if stands or unread or goes_on or facts.pressed >= look.at else 0.0,
             doubted=doubted,

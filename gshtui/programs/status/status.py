@@ -89,8 +89,6 @@ class StatusFacts(msgspec.Struct, frozen=True):
     """When the time that passes on its screen last changed."""
     asked: float = 0.0
     """When the screen last showed a question."""
-    questioned: float = 0.0
-    """When that was one of a turn, and no dialog of its own."""
     entered: float = 0.0
     """When a text was seen to have been entered; 0: not since the screen last showed anything but rest."""
     prompted: float = 0.0
@@ -339,8 +337,6 @@ def _behind_something(profile: Profile, rest: KnownStatus, facts: StatusFacts, n
 def _is_of_this_turn(told: Evidence, facts: StatusFacts) -> bool:
     """Whether a rest is newer than its last prompt. Some transcripts have only the time of that, and no exact one."""
     if told.rank is Rank.TRANSCRIPT and not told.final:
-        if told.at < facts.questioned:
-            return False  # some write a call down only once it has run: what was said before it looks whole
         return told.at >= facts.prompted or facts.written < told.at >= facts.prompted - _WRITTEN_EARLIER
     return told.at >= max(facts.prompted, facts.worked) or not (facts.prompted or facts.worked)
 
@@ -353,7 +349,7 @@ def _rest_of_this_turn(told: Evidence, facts: StatusFacts, now: float) -> KnownS
     left = _TOLD - (now - since)
     if left > 0:
         return KnownStatus("thinking", told.source, since, sure=False, again=left)
-    if 0 < facts.rested < told.began and (told.final or told.at >= facts.questioned):
+    if 0 < facts.rested < told.began:
         return _said(told)  # the turn was over before a look could show that it had begun
     # It has begun no turn since; but what has not noticed the text may have missed its turn, too.
     return (
