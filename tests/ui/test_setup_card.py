@@ -15,8 +15,6 @@ from textual.widgets import Input, Static
 from gshtui.bus.events.agent_events import ModelChangeRequested
 from gshtui.commands.config_calls import SetSetting, ShownSettings
 from gshtui.fleet.commands.spawn_command import SpawnAgent
-from gshtui.programs.commands import ListedProfile, ProfileList
-from gshtui.programs.profiles.profile import Profile
 from gshtui.providers import kept_key
 from gshtui.providers.keyring_key import keyring_key
 from gshtui.providers.port import ProviderError
@@ -24,9 +22,9 @@ from gshtui.providers.wire.provider_errors import ErrorOrigin, unreachable
 from gshtui.settings import git_info
 from gshtui.settings.loader import load
 from gshtui.ui.conversation.first_step import LARGE, first_step, from_home
-from gshtui.ui.kit.widgets.dialogs import InputScreen, Picker
+from gshtui.ui.kit.widgets.dialogs import InputScreen, Picker, PickerChoice
 from gshtui.ui.settings.settings_feature import SettingsFeature
-from gshtui.ui.settings.setup_card import CardScreen
+from gshtui.ui.settings.setup_card import CardScreen, SetupCard
 from tests.kit.fake_hub import Answer
 from tests.kit.fake_terminal import FakeTerminalWindow, agent_row
 from tests.kit.home import Home
@@ -59,13 +57,7 @@ def own_keyring() -> Iterator[None]:
 @asynccontextmanager
 async def opened(*, first: bool = False) -> AsyncIterator[tuple[Window, Pilot[int]]]:
     """A window whose card was asked for."""
-    profiles = [
-        Profile(name="claude", title="Claude Code", programs=("claude",)),
-        Profile(name="shell", title="shell", programs=("bash", "codex"), ai=False),
-        Profile(name="codex", title="Codex", programs=("codex",)),
-    ]
-    listed = ProfileList([ListedProfile(one, "absent", "") for one in profiles], [])
-    answers = {"config show": Answer(ShownSettings(load(Path.cwd()), "")), "profiles ls": Answer(listed)}
+    answers = {"config show": Answer(ShownSettings(load(Path.cwd()), ""))}
     app = FakeTerminalWindow(answers={**answers, "spawn": Answer(agent_row())})
     async with app.run_test(size=(100, 40)) as pilot:
         await pilot.pause()
@@ -272,17 +264,15 @@ async def test_words_leave_the_card_and_programs_begin(tmp_path: Path, monkeypat
 
 @pytest.mark.parametrize("key", ["enter", "x"])
 async def test_an_enter_with_nothing_to_send_does_not_cost_the_card(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = Window(
-        answers={"config show": Answer(ShownSettings(load(Path.cwd()), "")), "profiles ls": Answer(ProfileList([], []))}
-    )
+    app = Window(answers={"config show": Answer(ShownSettings(load(Path.cwd()), ""))})
     app.is_first = True
-    pressed, begin = asyncio.Event(), app.bridge.start
+    pressed, choices = asyncio.Event(), SetupCard._choices  # pyright: ignore[reportPrivateUsage]
 
-    async def late() -> None:
+    async def late(card: SetupCard) -> tuple[bool, list[PickerChoice]]:
         await pressed.wait()
-        await begin()
+        return await choices(card)
 
-    monkeypatch.setattr(app.bridge, "start", late)
+    monkeypatch.setattr(SetupCard, "_choices", late)
     async with app.run_test(size=(100, 40)) as pilot:
         await pilot.press(key)
         pressed.set()
@@ -291,7 +281,39 @@ async def test_an_enter_with_nothing_to_send_does_not_cost_the_card(key: str, mo
         else:
             await app.workers.wait_for_complete()
             await pilot.pause()
-            assert app.screen is app.bench and app.part(SettingsFeature).setup is None
+            await carried_out(app)
+            assert app.screen is app.bench and app.bench.centre.typed() == "x"
+
+
+@pytest.mark.parametrize(("height", "shown"), [(40, 6), (24, 4)])
+async def test_the_card_comes_before_the_hub_and_offers_programs_by_use(
+    height: int, shown: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("aider", "amp", "claude", "cline", "codex", "gemini", "goose", "opencode"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("GSH_UI__FIRST_QUESTIONS", "true")
+    app = Window()
+    app.is_first = True
+    seen, begin = asyncio.Event(), app.bridge.start
+
+    async def late() -> None:
+        await seen.wait()
+        await begin()
+
+    monkeypatch.setattr(app.bridge, "start", late)
+    async with app.run_test(size=(100, height)) as pilot:
+        await shows(pilot, CardScreen)
+        by_use = ["Claude", "Codex", "OpenCode", "Gemini", "aider", "Amp"]
+        assert list(rows(app))[1 : shown + 2] == [*by_use[:shown], "…"]
+        assert rows(app)["…"].startswith(f"… {8 - shown} more")
+        await pilot.press(*["down"] * (shown + 1), "enter")
+        while "…" in rows(app):
+            await pilot.pause()
+        assert list(rows(app))[1:9] == [*by_use, "Goose", "Cline"]
+        assert app.bridge.settings is None
+        seen.set()
 
 
 async def test_what_can_wait_is_done_and_the_card_stays(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

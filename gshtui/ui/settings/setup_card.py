@@ -29,10 +29,20 @@ if TYPE_CHECKING:
     from gshtui.settings.model import Settings
     from gshtui.ui.settings.settings_host import SettingsHost
 
-_KEY, _OLLAMA, _PROGRAM, _NOTHING, _THEME, _SHELL = "key", "ollama", "program ", "nothing", "theme", "shell"
+_KEY, _OLLAMA, _PROGRAM, _MORE, _NOTHING, _THEME, _SHELL = (
+    "key",
+    "ollama",
+    "program ",
+    "more",
+    "nothing",
+    "theme",
+    "shell",
+)
 _HINT = "{list.choose} to select · {list.close} to skip"
-_PROGRAMS = 4
-_FIRST = ("claude", "codex")
+_PROGRAMS, _HIGH = 4, 30
+"""How many programs are offered at once, and the rows of a terminal from which on it is two more."""
+_FIRST = ("claude", "codex", "opencode", "gemini", "copilot", "cursor", "aider", "amp", "qwen", "droid", "goose")
+"""Programs by how many people use them."""
 
 
 class CardScreen(Picker):
@@ -139,6 +149,10 @@ class SetupCard:
         """The key that was pasted into the card."""
         self._line: KeyLineScreen | None = None
         """The line for keys, once it is open."""
+        self._settings: Settings | None = None
+        """The settings, read before the hub has them."""
+        self._every = False
+        """Whether all programs are offered."""
         self._commands: dict[str, str] = {}
         """The command of each program that is installed, by its profile."""
 
@@ -151,7 +165,7 @@ class SetupCard:
         """
         while True:
             connected, choices = await self._choices()
-            if unless() or (only_first and connected):
+            if unless() or (only_first and (connected or not await self._wanted())):
                 return
             title = "Set up" if connected else "Connect a model"
             chosen = await self._answer(CardScreen(title, choices, self._host.write, self._take))
@@ -185,16 +199,21 @@ class SetupCard:
         from gshtui.providers.selection import usable
         from gshtui.settings.known_providers import PASTED_KEYS
 
-        settings = self._host.bridge.settings
-        found = await usable(settings, os.environ) if settings is not None else []
+        found = await usable(await self._known(), os.environ)
         rows = [PickerChoice(_KEY, "Paste a key", PASTED_KEYS)]
         local = next((one for one in found if one.api == "ollama"), None)
         if local is not None:
             rows.append(PickerChoice(_OLLAMA, "Ollama", f"running here · {units.counted(len(local.models), 'model')}"))
         elif await asyncio.to_thread(shutil.which, "ollama"):
             rows.append(PickerChoice(_OLLAMA, "Ollama", "installed, not running: start it with `ollama serve`"))
-        for name, title in await self._programs():
+        programs = await self._programs()
+        high = self._host.textual.size.height >= _HIGH
+        most = len(programs) if self._every else _PROGRAMS + 2 * high
+        most += len(programs) == most + 1  # a row that says so would be no shorter
+        for name, title in programs[:most]:
             rows.append(PickerChoice(_PROGRAM + name, title, "installed: use it as the first agent"))
+        if more := programs[most:]:
+            rows.append(PickerChoice(_MORE, f"… {len(more)} more", ", ".join(title for _, title in more)))
         if not found:
             rows.append(PickerChoice(_NOTHING, "Without a model", "run, read and find work at once"))
         rows.append(PickerChoice(_THEME, "Theme", self._host.theme, group="Can wait"))
@@ -204,18 +223,27 @@ class SetupCard:
 
     async def _programs(self) -> list[tuple[str, str]]:
         """Other programs that are installed, by profile and title."""
-        from gshtui.programs.commands import ListProfiles
+        from gshtui.programs.profiles.profile_files import load  # the hub may be on its way
 
-        listed = await self._host.result_of(ListProfiles())
-        profiles = [one.profile for one in listed.profiles] if listed is not None else []
+        profiles = (await asyncio.to_thread(load)).profiles.values()
         self._commands = {
             one.name: command
             for one in profiles
             if one.ai and (command := next(filter(shutil.which, one.programs), ""))
         }
-        names = sorted(self._commands, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
-        titles = {one.name: one.title or one.name for one in profiles}
-        return [(name, titles[name]) for name in names[:_PROGRAMS]]
+        found = [(one.name, one.title or one.name) for one in profiles if one.name in self._commands]
+        return sorted(found, key=lambda one: (_FIRST.index(one[0]) if one[0] in _FIRST else len(_FIRST), one[1]))
+
+    async def _known(self) -> Settings:
+        """The settings: the hub's, or until it is there those that it will have."""
+        from gshtui.settings.loader import load
+
+        if (settings := self._host.bridge.settings or self._settings) is None:
+            settings = self._settings = (await asyncio.to_thread(load, self._host.bridge.opening.cwd)).settings
+        return settings
+
+    async def _wanted(self) -> bool:
+        return (await self._known()).ui.first_questions
 
     async def _carry_out(self, chosen: str) -> bool:
         """Whether the card has done its work."""
@@ -226,6 +254,9 @@ class SetupCard:
             case "ollama":
                 await self._set("agent.default_provider", "ollama")
                 self._use("ollama")
+            case "more":
+                self._every = True
+                return False
             case "theme":
                 await self._theme()
                 return False

@@ -160,6 +160,8 @@ class Workbench(ThemedApp[int], AppBase):
     async def _start_hub(self) -> None:
         await self.bench.open_chat()
         self.isolation.stand()
+        if self.is_first:
+            self.part(SettingsFeature).offer_setup(unless=lambda: self._began)  # it needs no hub until it is answered
         await self.bridge.start()
         if self.bridge.failed:
             self.bench.header.failed()
@@ -172,8 +174,6 @@ class Workbench(ThemedApp[int], AppBase):
         self.apply_settings(settings)
         self.bench.centre.connect()
         await self._suggest()
-        if self.is_first and settings.ui.first_questions and not self._began:
-            self.part(SettingsFeature).offer_setup(unless=lambda: self._began)
         if not self.bridge.opening.session:
             self.part(ContextFeature).mark_known()
             await self.offer_last()
