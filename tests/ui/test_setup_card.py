@@ -282,7 +282,7 @@ async def test_an_enter_with_nothing_to_send_does_not_cost_the_card(key: str, mo
             await app.workers.wait_for_complete()
             await pilot.pause()
             await carried_out(app)
-            assert app.screen is app.bench and app.bench.centre.typed() == "x"
+            assert app.screen is app.bench and app.bench.input.text == "x"
 
 
 @pytest.mark.parametrize(("height", "shown"), [(40, 6), (24, 4)])
