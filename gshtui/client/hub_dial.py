@@ -12,7 +12,7 @@ from concurrent.futures import Future
 
 import msgspec
 
-from gshtui.client.hub_greeting import greeted, takes
+from gshtui.client.hub_greeting import greeted, refusal
 from gshtui.client.window_protocol import OpenRequest, WindowOpening
 from gshtui.system.processes import process_limits
 
@@ -82,7 +82,7 @@ def dial(opening: WindowOpening, coming: Callable[[], bool] = lambda: False) -> 
     while True:
         comes = coming()  # asked first: it may be there a moment after one has looked
         for connected in greeted("window", ANSWER_WITHIN):
-            if takes(connected, msgspec.json.encode(opening)):
+            if not refusal(connected, msgspec.json.encode(opening)):
                 return connected
         if not comes or time.monotonic() > until:
             return None

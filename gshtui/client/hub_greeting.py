@@ -66,21 +66,24 @@ def _is_of_this_program(connected: socket.socket, kind: str) -> bool:
     return (welcome.get("serves"), welcome.get("installed")) == (__version__, INSTALLED_AT)
 
 
-def takes(connected: socket.socket, opening: bytes) -> bool:
-    """Whether the hub takes the face that opens with this; if not, the connection is closed. Raises `TimeoutError`: it
-    does not answer.
+def refusal(connected: socket.socket, opening: bytes) -> str:
+    """Why the hub does not take the face that opens with this; empty: it does. If not, the connection is closed. Raises
+    `TimeoutError`: it does not answer.
     """
+    why = "it has hung up"
     try:
         connected.sendall(opening + b"\n")
-        if line_from(connected).get("begins") is True:
-            return True
+        answer = line_from(connected)
+        if answer.get("begins") is True:
+            return ""
+        why = str(answer.get("declined", why))
     except TimeoutError:
         connected.close()
         raise
     except (OSError, ValueError):
         pass
     connected.close()
-    return False
+    return why
 
 
 def surroundings(cwd: str) -> dict[str, Any]:

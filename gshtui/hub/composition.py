@@ -181,7 +181,7 @@ async def _start_agents(hub: Hub) -> None:
 async def _start_native(hub: Hub) -> None:
     from gshtui.hub.parts.native_part import start_native
 
-    await start_native(hub, build_hub)
+    await start_native(hub)
 
 
 async def _start_acp(hub: Hub) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,22 +35,33 @@ from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle.agent_buses import AgentBuses
 from gshtui.fleet.lifecycle.answerer import OwnQuestions
 from gshtui.fleet.lifecycle.program_options import ProgramOptions
-from gshtui.fleet.native.direct_line import direct_line
 from gshtui.fleet.native.outcome import AgentOutcome
 from gshtui.fleet.native.spec import read_spec, write_spec
+from gshtui.hub.composition import build_hub
 from gshtui.hub.faces.native_run import NativeRun
+from gshtui.hub.hub_options import KEEPER_PARTS, HubOptions
 from gshtui.programs.acp import acp_connection
 from gshtui.programs.acp.acp_connection import AcpConnection, AcpError
 from gshtui.settings import paths
+from gshtui.settings.loader import load
 from gshtui.store.record.store import Store
 from gshtui.system.processes import process_identity
 from tests.kit.native_agents import AGENT, RelayWindow, agent_process, kill, prepare_spec, relay_window, wait_for_exit
+from tests.kit.resident import resident_hub
+from tests.kit.running_hub import started_hub
 from tests.kit.tmux import eventually
 from tests.kit.warm_program import ACP, shared
 
 CHILD = (sys.executable, "-m", "tests.kit.acp_agent_child")
 FORKED = "tests.kit.acp_agent_child"
 pytestmark = pytest.mark.timeout(180)
+
+
+@pytest.fixture(autouse=True)
+def resident(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The hub that runs the agents."""
+    with resident_hub(monkeypatch, ACP):
+        yield
 
 
 class Quiet:
@@ -387,39 +398,17 @@ async def test_a_program_that_ends_by_no_polite_means_ends_with_its_agent(tmp_pa
         await eventually(over)
 
 
-async def test_in_a_process_of_its_own_without_a_window_it_is_reached_by_a_line(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("one\n", "utf-8")
-    _, file = prepare_spec(tmp_path, "do:edit it", acp=CHILD)
-    row = AgentRow(id=AGENT, name="helper", kind="acp")
-    with agent_process(file, tmp_path, ACP):
-        async with direct_line(paths.data_dir(), row, within=20.0) as line:
-            told = line.bus.wait_for(AgentStatusChanged, lambda event: event.question is not None, timeout=60)
-            asked = line.question or (await told).question
-            assert asked is not None
-            own = OwnQuestions(line.bus, lambda: line.approvals.state)
-            with pytest.raises(FleetError, match="not an answer"):
-                await own.answer(replace(row, question=asked), "7", asked.id, "")
-            rests = line.bus.wait_for(AgentStatusChanged, lambda event: event.status == "idle", timeout=60)
-            await own.answer(replace(row, question=asked), "1", asked.id, "")
-            await rests
-        assert (tmp_path / "notes.txt").read_text("utf-8") == "two\n"
-        async with direct_line(paths.data_dir(), row, within=20.0) as line:
-            assert line.question is None
-            options = ProgramOptions(AgentBuses(line.bus, lambda _: True))
-            values = (ProgramValue("careful"), ProgramValue("quick"))
-            mode = ProgramOption("mode", "mode", "careful", values, "mode", way="mode")
-            assert (await options.set(row, mode, values[1]))[0].value == "quick"
-        async with relay_window(tmp_path):  # where a window is open, that is the place
-            with pytest.raises(FleetError, match="listens to the open window"):
-                async with direct_line(paths.data_dir(), row):
-                    pass
-
-
 async def test_in_the_hub_its_question_is_answered_and_its_options_are_set(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("one\n", "utf-8")
     spec, _ = prepare_spec(tmp_path, "do:edit it", acp=CHILD)
     row = AgentRow(id=AGENT, name="helper", kind="acp")
-    run = NativeRun(spec, lambda linked: None)
+    parts, loaded = KEEPER_PARTS, load(tmp_path)
+    host = build_hub(HubOptions(cwd=tmp_path, loaded=loaded, respondent="nobody", parts=parts, keeper=True))
+    async with started_hub(host):
+        await question_is_answered(NativeRun(spec, lambda linked: None, host), row, tmp_path)
+
+
+async def question_is_answered(run: NativeRun, row: AgentRow, folder: Path) -> None:
     asks = run.bus.wait_for(AgentStatusChanged, lambda event: event.question is not None, timeout=60)
     living = asyncio.ensure_future(run.live())
     asked = (await asks).question
@@ -431,7 +420,7 @@ async def test_in_the_hub_its_question_is_answered_and_its_options_are_set(tmp_p
     rests = run.bus.wait_for(AgentStatusChanged, lambda event: event.status == "idle", timeout=60)
     await own.answer(replace(row, question=asked), "1", asked.id, "")
     await rests
-    assert (tmp_path / "notes.txt").read_text("utf-8") == "two\n"
+    assert (folder / "notes.txt").read_text("utf-8") == "two\n"
     await run.bus.drained()
     assert run.question is None
     options = ProgramOptions(AgentBuses(Bus(), hosted=lambda agent: run if agent == AGENT else None))

@@ -1,11 +1,11 @@
-"""A native agent as a process of its own, and a window's relay: real processes, real sockets, a real record."""
+"""A native agent in the hub, its terminal's process, and a window's relay: real processes and a real record."""
 
 import asyncio
-import signal
-import sys
 from pathlib import Path
 
 import msgspec
+import psutil
+import pytest
 
 from gshtui.bus.events.agent_events import (
     AgentAdded,
@@ -25,7 +25,6 @@ from gshtui.bus.events.session_events import SessionOpened
 from gshtui.fleet.native.spec import write_spec
 from gshtui.settings import paths
 from gshtui.store.record.store import Store
-from tests.kit.command import environment
 from tests.kit.endings import closing_async
 from tests.kit.native_agents import (
     AGENT,
@@ -37,13 +36,14 @@ from tests.kit.native_agents import (
     relay_window,
     wait_for_exit,
 )
-from tests.kit.resident import beside
+from tests.kit.resident import keeper_pid, resident
 from tests.kit.warm_program import run_gsh
 
-__all__ = ["beside"]
+__all__ = ["resident"]
+pytestmark = pytest.mark.usefixtures("resident")
 
 
-async def test_from_spawn_to_report(tmp_path: Path, beside: str) -> None:
+async def test_from_spawn_to_report(tmp_path: Path) -> None:
     """Status events, words and a tool over the link; a question relayed, answered, and the report."""
     async with relay_window(tmp_path) as hub:
         _, file = prepare_spec(tmp_path, "run command echo over-there", hub=hub.relay.socket, background=True)
@@ -77,7 +77,7 @@ async def test_from_spawn_to_report(tmp_path: Path, beside: str) -> None:
         assert await store.check() == []
 
 
-async def test_the_person_speaks_to_it_and_stops_it(tmp_path: Path, beside: str) -> None:
+async def test_the_person_speaks_to_it_and_stops_it(tmp_path: Path) -> None:
     """An agent that a person started stays: prompts, an interrupt and another model go over the link."""
     async with relay_window(tmp_path) as hub:
         _, file = prepare_spec(tmp_path, hub=hub.relay.socket)
@@ -101,7 +101,7 @@ async def test_the_person_speaks_to_it_and_stops_it(tmp_path: Path, beside: str)
         assert (last.status, last.doing) == ("failed", "ended by SIGTERM")
 
 
-async def test_without_any_hub_it_works_and_its_question_waits(tmp_path: Path) -> None:
+async def test_without_any_window_it_works_and_its_question_waits(tmp_path: Path) -> None:
     """The question is asked of the window that comes later; what was said meanwhile comes with it, each once."""
     (tmp_path / "a.txt").write_text("words")
     _, file = prepare_spec(tmp_path, "read a.txt\nrun command echo late", hub="", background=True)
@@ -131,7 +131,7 @@ async def _asked(store: Store) -> None:
             await asyncio.sleep(0)
 
 
-async def test_a_hub_that_does_not_answer_takes_no_agents_of_others(tmp_path: Path) -> None:
+async def test_a_face_that_does_not_answer_hears_no_agents_of_others(tmp_path: Path) -> None:
     """A command without a person is a hub too; an agent that it did not start waits for a window."""
     async with relay_window(tmp_path, answers=False) as headless:
         _, file = prepare_spec(tmp_path, "run command echo hi", background=True)
@@ -144,7 +144,7 @@ async def test_a_hub_that_does_not_answer_takes_no_agents_of_others(tmp_path: Pa
         assert headless.heard.events == []
 
 
-async def test_the_hub_is_killed_in_the_middle_of_a_turn(tmp_path: Path) -> None:
+async def test_the_window_is_killed_in_the_middle_of_a_turn(tmp_path: Path) -> None:
     """The agent goes on, its next question waits, and the folder's next window gets it with all that came since."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -173,7 +173,7 @@ async def test_the_hub_is_killed_in_the_middle_of_a_turn(tmp_path: Path) -> None
         assert (await store.messages.read(turn.session))[-1].message.text == turn.text
 
 
-async def test_a_question_open_when_the_hub_is_killed_is_not_granted(tmp_path: Path) -> None:
+async def test_a_question_open_when_the_window_is_killed_is_not_granted(tmp_path: Path) -> None:
     """Its end is no answer: the agent waits, and asks the next window, which decides."""
     made = tmp_path / "made"
     async with hub_process(tmp_path) as first:
@@ -200,20 +200,21 @@ async def test_the_agent_is_killed(tmp_path: Path) -> None:
             settled = await hub.heard.wait_for(ApprovalSettled, approval=asked.approval)
             assert settled.decision == "withdrawn"
         session = (await hub.heard.wait_for(SessionOpened)).session
+        cut = await hub.heard.wait_for(TurnFinished)
+        assert cut.stop == "interrupted"
         store = await Store.open(paths.data_dir() / "gsh.db")
         assert await store.check() == []
-        assert not (await store.sessions.find(session)).held_by
         write_spec(msgspec.structs.replace(spec, session=session))
         with agent_process(file, tmp_path):
             await hub.heard.wait_for(SessionOpened, number=2)
             await hub.heard.wait_for(AgentStatusChanged, status="idle", agent=AGENT)
             hub.send_prompt("what failed?")
-            turn = await hub.heard.wait_for(TurnFinished)
-            assert "lost" in turn.text
+            turn = await hub.heard.wait_for(TurnFinished, number=2)
+            assert "interrupted" in turn.text
         messages = [one.message for one in await store.messages.read(session)]
         await store.close()
     assert [message.text for message in messages if message.role == "user"] == ["run command echo hi", "what failed?"]
-    assert messages[2].results[0].status == "lost"
+    assert messages[2].results[0].status == "cancelled"
 
 
 async def test_a_spec_that_is_no_good_says_so(tmp_path: Path) -> None:
@@ -246,49 +247,21 @@ async def test_a_folder_that_is_gone_and_a_model_that_is_not_there(tmp_path: Pat
         assert "ANTHROPIC_API_KEY" in failed.doing
 
 
-FILLED = """
-import resource, signal, sys
-from pathlib import Path
-from gshtui.headless.agents.agent_terminal import run_agent
-
-def fill(*_):
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
-
-def empty(*_):
-    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-signal.signal(signal.SIGUSR1, fill)
-signal.signal(signal.SIGUSR2, empty)
-sys.exit(run_agent(Path(sys.argv[1])))
-"""
-
-
 async def test_a_full_disk_is_survived(tmp_path: Path) -> None:
     """It says so, stays, and works again when there is room."""
+    hub_process = psutil.Process(keeper_pid())
     async with relay_window(tmp_path) as hub:
         _, file = prepare_spec(tmp_path, hub=hub.relay.socket)
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-c",
-            FILLED,
-            str(file),
-            cwd=tmp_path,
-            env=environment(),
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        try:
+        with agent_process(file, tmp_path) as process:
             await hub.heard.wait_for(AgentStatusChanged, status="idle")
-            process.send_signal(signal.SIGUSR1)
+            hub_process.rlimit(psutil.RLIMIT_FSIZE, (4096, psutil.RLIM_INFINITY))
             hub.send_prompt("what failed?")
             unsent = await hub.heard.wait_for(PromptWithdrawn)
             assert "full" in unsent.why
-            assert process.returncode is None
-            process.send_signal(signal.SIGUSR2)
+            assert process.poll() is None
+            hub_process.rlimit(psutil.RLIMIT_FSIZE, (psutil.RLIM_INFINITY, psutil.RLIM_INFINITY))
             hub.send_prompt("what failed?")
             assert (await hub.heard.wait_for(TurnFinished)).stop == "end"
-        finally:
             process.terminate()
-            _, err = await process.communicate()
-        assert b"Traceback" not in err
+            _, _, err = await wait_for_exit(process)
+        assert "Traceback" not in err

@@ -78,6 +78,13 @@ async def sleeping(window: RelayWindow) -> psutil.Process:
     return found
 
 
+async def stopped() -> None:
+    """End the hub in order, as `hub stop` does."""
+    process = psutil.Process(hub())
+    process.terminate()
+    await gone(process)
+
+
 def reads_keys(pid: int) -> bool:
     """Whether a process reads keys as they are pressed."""
     with contextlib.suppress(OSError, termios.error), Path(f"/proc/{pid}/fd/0").open("rb", buffering=0) as terminal:
@@ -220,14 +227,15 @@ async def test_what_is_typed_while_the_hub_hangs_is_in_the_next_one(tmux: TmuxSe
     assert run_gsh("hub", "stop", "--yes").code == 0
 
 
-async def test_a_stopped_hub_gives_the_agent_back_to_its_terminal_in_its_last_mode(tmp_path: Path) -> None:
+async def test_an_agent_waits_for_the_next_hub_and_is_in_its_last_mode_there(tmp_path: Path) -> None:
     async with relay_window(tmp_path) as window:
         spec, file = prepare_spec(tmp_path, hub=window.relay.socket)
         with agent_process(file, tmp_path) as process:
             await window.heard.wait_for(AgentStatusChanged, agent=AGENT, status="idle")
             with_mode(Path(spec.data), AGENT, "plan")
-            os.kill(hub(), signal.SIGTERM)
-            await eventually(lambda: asyncio.to_thread(lambda: holder() == process.pid))
+            await stopped()
+            assert run_gsh("hub", "start").code == 0
+            await eventually(lambda: asyncio.to_thread(lambda: holder() == hub() != 0))
             window.send_prompt(f"run command touch {tmp_path / 'made'}")
             await window.heard.wait_for(TurnFinished)
             assert not window.heard.of(ApprovalRequested) and not (tmp_path / "made").exists()
@@ -235,6 +243,60 @@ async def test_a_stopped_hub_gives_the_agent_back_to_its_terminal_in_its_last_mo
             assert len({event.session for event in window.heard.of(SessionOpened, agent=AGENT)}) == 1
             process.send_signal(signal.SIGTERM)
             assert (await wait_for_exit(process))[0] == 128 + signal.SIGTERM
+    assert run_gsh("hub", "stop").code == 0
+
+
+@pytest.mark.tmux
+async def test_its_terminal_says_that_the_hub_was_stopped_and_enter_starts_the_next(
+    tmux: TmuxServer, tmp_path: Path
+) -> None:
+    """Nothing starts it unasked, and what is typed meanwhile is there then."""
+    _, file = prepare_spec(tmp_path)
+    argv = command(["agent", "run", "--spec", str(file)])
+    pane = (await tmux.spawn("gsh-agent-0012", argv, cwd=tmp_path, env=environment(), width=80, height=24)).pane
+    await shown(tmux, pane, "idle")
+    await stopped()
+    await shown(tmux, pane, "The hub was stopped")
+    assert hub() == 0
+    await tmux.type_bytes(pane, b"a dra")
+    await tmux.type_bytes(pane, b"ft\r")
+    await shown(tmux, pane, "› a draft", "idle")
+    assert hub() and run_gsh("hub", "stop", "--yes").code == 0
+
+
+@pytest.mark.tmux
+async def test_an_update_of_the_program_is_followed_in_the_same_terminal(tmux: TmuxServer, tmp_path: Path) -> None:
+    """The next hub is of the new program, and speaks to no terminal of the old one."""
+    _, file = prepare_spec(tmp_path)
+    old = "import sys; from pathlib import Path; from gshtui.headless.agents import agent_terminal as it\n"
+    old += f"it.INSTALLED_AT = 1; sys.exit(it.run_agent(Path({str(file)!r})))"
+    argv = [sys.executable, "-c", old]
+    made = await tmux.spawn("gsh-agent-0012", argv, cwd=tmp_path, env=environment(), width=80, height=24)
+    await tmux.type_bytes(made.pane, b"what failed?\r")
+    await shown(tmux, made.pane, "── done", "idle")
+    await tmux.type_bytes(made.pane, b"half a sentence")
+    await shown(tmux, made.pane, "› half a sentence")
+    await stopped()
+    assert run_gsh("hub", "start").code == 0
+    await eventually(lambda: asyncio.to_thread(lambda: "agent run" in " ".join(psutil.Process(made.pid).cmdline())))
+    await tmux.type_bytes(made.pane, b", and more\r")
+    text = await shown(tmux, made.pane, "› half a sentence, and more\n", "idle")
+    assert text.count("› what failed?") == 1
+    with closing(sqlite3.connect(paths.data_dir() / "gsh.db")) as record:
+        assert record.execute("SELECT count(DISTINCT session) FROM messages").fetchone() == (1,)
+    assert run_gsh("hub", "stop", "--yes").code == 0
+
+
+async def test_what_the_hub_cannot_run_is_said_in_the_terminal(tmp_path: Path) -> None:
+    _, file = prepare_spec(tmp_path)
+    line = command(["agent", "run", "--spec", str(file)])
+    env = environment({"GSH_TMUX__SOCKET_NAME": "another"})
+    child = await asyncio.create_subprocess_exec(
+        *line, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
+    )
+    out, err = await child.communicate()
+    assert (child.returncode, out) == (1, b"")
+    assert b"the hub does not run this agent: it has other settings." in err and b"Traceback" not in err
 
 
 @pytest.mark.tmux
@@ -283,12 +345,14 @@ async def test_a_background_agent_that_rests_goes_on_when_its_hub_is_stopped(tmp
             window.bus.publish(InterruptRequested(agent=AGENT))
             await window.heard.wait_for(TurnFinished)
             await window.heard.wait_for(AgentStatusChanged, agent=AGENT, status="idle")
-            os.kill(hub(), signal.SIGTERM)
-            await eventually(lambda: asyncio.to_thread(lambda: holder() == process.pid))
+            await stopped()
+            assert run_gsh("hub", "start").code == 0
+            await eventually(lambda: asyncio.to_thread(lambda: holder() == hub() != 0))
             window.send_prompt("what failed?")
             assert (await window.heard.wait_for(TurnFinished, number=2)).stop == "end"
             assert not window.heard.of(AgentStatusChanged, agent=AGENT, status="failed")
             assert (await wait_for_exit(process))[0] == 0
+    assert run_gsh("hub", "stop").code == 0
 
 
 async def test_a_hub_that_ends_in_mid_turn_takes_none_of_its_agents_again(tmp_path: Path) -> None:

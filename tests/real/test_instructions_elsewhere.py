@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from gshtui.bus.events.agent_events import TurnFinished
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionOpened
@@ -9,7 +11,11 @@ from gshtui.settings import paths, trust
 from gshtui.store.record.store import Store
 from tests.kit.endings import closing_async
 from tests.kit.native_agents import AGENT, agent_process, prepare_spec, relay_window, wait_for_exit
+from tests.kit.resident import resident
 from tests.unit.test_instruction_files import git, write
+
+__all__ = ["resident"]
+pytestmark = pytest.mark.usefixtures("resident")
 
 
 def worktree(tmp_path: Path) -> tuple[Path, Path]:

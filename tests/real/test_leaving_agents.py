@@ -41,8 +41,12 @@ from tests.kit.native_agents import (
     wait_for_exit,
 )
 from tests.kit.record import latest_session, texts_apart, texts_of
+from tests.kit.resident import resident
 from tests.kit.storms import FULL
 from tests.kit.warm_program import WarmProcess
+
+__all__ = ["resident"]
+pytestmark = pytest.mark.usefixtures("resident")
 
 FIRST: dict[str, Answer] = {
     "first byte": [Fault.hang()],

@@ -1,4 +1,4 @@
-"""Agents in processes of their own and a whole hub: journal, wishes to start others, prompts, what they may ask for."""
+"""Agents in the resident hub and a window's hub: journal, wishes to start others, prompts, what they may ask for."""
 
 import asyncio
 import contextlib
@@ -23,8 +23,11 @@ from gshtui.bus.events.hub_events import PartStarted
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.hub.hub import Hub
 from tests.kit.native_agents import AGENT, EventLog, agent_process, prepare_spec, relay_window, wait_for_exit
+from tests.kit.resident import resident
 from tests.kit.running_hub import heard_hub
 
+__all__ = ["resident"]
+pytestmark = pytest.mark.usefixtures("resident")
 PARTS = frozenset({"store", "guard", "socket", "providers", "agents"})
 
 

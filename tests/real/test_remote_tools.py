@@ -46,6 +46,7 @@ from gshtui.tools.commands import commands as tools_of
 from gshtui.tools.files.workspace import ToolConfig
 from gshtui.tools.remote.remote_tools import RemoteTools
 from tests.kit.native_agents import AGENT, agent_process, kill, relay_window
+from tests.kit.resident import resident
 from tests.kit.running_hub import running_hub
 from tests.kit.ssh_hosts import Gate as Network
 from tests.kit.ssh_hosts import SshHost, ssh_host
@@ -58,6 +59,9 @@ _packed = functools.cache(vars(host_package)["_archive"])
 def packed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is sent is packed once for all tests."""
     monkeypatch.setattr(host_package, "_archive", _packed)
+
+
+__all__ = ["resident"]
 
 
 @contextlib.asynccontextmanager
@@ -329,13 +333,16 @@ def configure_host(host: SshHost, port: int) -> None:
     (paths.config_dir(create=True) / "config.toml").write_text(f"[hosts.far]\n{lines}")
 
 
-async def test_an_agent_works_there_through_cuts_and_its_own_death(tmp_path: Path) -> None:
+async def test_an_agent_works_there_through_cuts_and_its_own_death(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     async with machine() as (host, network, link, project), relay_window(tmp_path) as window:
         await install_package(link, await examine_package(link))
         configure_host(host, network.port)
         network.cut()  # out of reach before it starts: it waits
         spec, file = spec_there(tmp_path, project, "run command pwd", window.relay.socket)
         heard = window.heard
+        request.getfixturevalue("resident")
         with agent_process(file, tmp_path) as process:
             waits = await heard.wait_for(AgentStatusChanged, agent=AGENT, number=2)
             while not waits.doing.startswith("waiting for far"):

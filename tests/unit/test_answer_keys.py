@@ -37,7 +37,7 @@ from gshtui.guard.approval.answer_keys import (
     without,
 )
 from gshtui.headless.agents.agent_pane.agent_pane import AgentPane
-from gshtui.headless.agents.agent_pane.pane_screen import LinkedScreen, PaneScreen, TerminalScreen
+from gshtui.headless.agents.agent_pane.pane_screen import PaneScreen
 from gshtui.headless.turns.approval_prompt import KeyReader
 from gshtui.text.sanitise import CleanText
 from tests.kit.intent_oracle import IntentOracle, random_typing
@@ -356,16 +356,19 @@ class WatchedPane(AgentPane):
             self.story.shown = {self.front: self.clock.now}
 
 
-class SlowTerminal:
-    """The screen of a pane in another process, which prints what comes when `print` says so."""
+class OtherTerminal:
+    """The screen of a pane in another process. `late`: it prints what comes when `print` says so; else at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, late: bool) -> None:
         self.came = 0
-        self.screen = LinkedScreen(self.take, (100, 40), is_terminal=True)
+        self.late = late
+        self.screen = PaneScreen(self.take, (100, 40), is_terminal=late)
 
     def take(self, text: CleanText) -> None:
         del text
         self.came += 1
+        if not self.late:
+            self.screen.note_seen(self.came, 0.0)
 
     def print(self, pane: WatchedPane) -> None:
         pane.see()
@@ -373,24 +376,21 @@ class SlowTerminal:
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("linked", [False, True])
-async def test_nothing_runs_unasked_in_an_agents_pane(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], linked: bool
-) -> None:
-    """The pane itself, its line and its keys as a terminal sends them, on a clock of its own; `linked`: what is drawn
-    is on the screen only later."""
+@pytest.mark.parametrize("late", [False, True])
+async def test_nothing_runs_unasked_in_an_agents_pane(tmp_path: Path, late: bool) -> None:
+    """The pane itself, its line and its keys as a terminal sends them, on a clock of its own; `late`: what is drawn is
+    on the screen only later."""
     spec, _ = prepare_spec(tmp_path)
     runs = prompts = 0
     for number in range(PANES):
         chance, clock, bus = random.Random(number), Clock(), Bus()
         said: list[Event] = []
         bus.subscribe(said.extend, ApprovalAnswered, PromptSubmitted, name="test")
-        story, terminal = IntentOracle(), SlowTerminal()
-        screen = terminal.screen if linked else TerminalScreen()
+        story, terminal = IntentOracle(), OtherTerminal(late=late)
         pane = WatchedPane(
             spec,
             bus,
-            screen,
+            terminal.screen,
             cast("Any", None),
             intend=bus.publish,
             leave=lambda: None,
@@ -398,8 +398,8 @@ async def test_nothing_runs_unasked_in_an_agents_pane(
             clock=clock,
         )
         waiting: list[ApprovalRequested] = []
-        pane.story, pane.clock, pane.screen, pane.waiting = story, clock, screen, waiting
-        if linked:
+        pane.story, pane.clock, pane.screen, pane.waiting = story, clock, terminal.screen, waiting
+        if late:
             pane.open()
         asked = 0
         line = ""
@@ -445,14 +445,13 @@ async def test_nothing_runs_unasked_in_an_agents_pane(
             clock.now += chance.choice((0.0, 0.05, 0.5, 2.0))
             if chance.random() < 0.5:
                 pane.draw()
-            if linked and chance.random() < 0.9:
+            if late and chance.random() < 0.9:
                 terminal.print(pane)
         assert story.unasked == [], number
         runs += story.runs
         pane.close()
         await bus.close(timeout=1)
-    assert runs > (3 if linked else 20) and prompts > PANES / 20
-    capsys.readouterr()
+    assert runs > (3 if late else 20) and prompts > PANES / 20
 
 
 @pytest.mark.parametrize(("pressed", "answers"), [(0.05, 0), (0.35, 0), (1.0, 1)])
@@ -460,7 +459,7 @@ async def test_a_key_counts_from_when_it_was_pressed(tmp_path: Path, pressed: fl
     """However late the hub comes to it, and to that its question is on the screen."""
     spec, _ = prepare_spec(tmp_path)
     said: list[Event] = []
-    bus, terminal, clock = Bus(), SlowTerminal(), Clock()
+    bus, terminal, clock = Bus(), OtherTerminal(late=True), Clock()
     pane = AgentPane(
         spec,
         bus,

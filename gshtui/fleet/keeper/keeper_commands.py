@@ -97,7 +97,7 @@ class StartKeeper(Parameters, Returns[KeeperReport]):
 
 
 class StopKeeper(Parameters, Returns[StoppedKeeper]):
-    """Stop the hub. Agents keep running, and the next command or agent that needs it brings it back."""
+    """Stop the hub. Programs in terminals keep running; our own agents wait for the next hub, which a window starts."""
 
     COMMAND: ClassVar[str] = "hub"
     WORD: ClassVar[str] = "stop"
@@ -271,7 +271,7 @@ def _render_stopped(_: Invocation, stopped: StoppedKeeper) -> Outcome:
     if not stopped.was_running:
         text = _NONE
     elif stopped.agents:
-        text = "The hub was stopped. Agents keep running."
+        text = "The hub was stopped. Programs in terminals keep running; our own agents wait for the next one."
     else:
         text = "The hub was stopped."
     return Outcome({"was_running": stopped.was_running, "agents": stopped.agents}, text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncGenerator, Callable
-from pathlib import Path
 from typing import Protocol
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion
@@ -35,20 +34,15 @@ class AgentBuses:
         bus: Bus,
         connected: Callable[[str], bool] = lambda agent: False,
         hosted: Callable[[str], HostedAgent | None] = lambda agent: None,
-        *,
-        data: Path | None = None,
     ) -> None:
         """
         Args:
             bus: this hub's.
             connected: whether an agent listens to it.
-            data: folder of the record, for a command that hears no agents: a line is opened to one that runs in a
-                process of its own and that no window hears. `None`: it is no such command.
         """
         self.connected = connected
         self.hosted = hosted
         self._bus = bus
-        self._data = data
 
     @contextlib.asynccontextmanager
     async def reach(self, row: AgentRow) -> AsyncGenerator[Bus]:
@@ -57,11 +51,11 @@ class AgentBuses:
             yield self._bus
         elif (own := self.hosted(row.id)) is not None:
             yield own.bus
-        elif self._data is None:
-            raise FleetError("busy", f"{row.name} ({row.id}) is not connected.", hint="Try again in a moment.")
         else:
-            from gshtui.fleet.native.direct_line import direct_line
+            raise unreachable(row)
 
-            async with direct_line(self._data, row) as line:
-                yield line.bus
-                await line.bus.drained()
+
+def unreachable(row: AgentRow) -> FleetError:
+    """No hub runs the agent now, or this process is none that hears it."""
+    hint = f"Try again in a moment; `agent attach {row.id}` shows its terminal."
+    return FleetError("busy", f"{row.name} ({row.id}) is not connected.", hint=hint)

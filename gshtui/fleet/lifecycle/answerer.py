@@ -24,10 +24,9 @@ from gshtui.fleet.core.agent_programs import Programs, from_session_error
 from gshtui.fleet.core.agent_tables import program_words
 from gshtui.fleet.core.fleet_context import FleetContext, fleet_errors
 from gshtui.fleet.core.ports import FleetError
-from gshtui.fleet.lifecycle.agent_buses import AgentBuses
+from gshtui.fleet.lifecycle.agent_buses import AgentBuses, unreachable
 from gshtui.fleet.mail.delivery_state import ANSWER
 from gshtui.fleet.mail.inbox import framed_letter
-from gshtui.fleet.native.direct_line import direct_line, elsewhere
 from gshtui.guard.approval.answer_keys import listed_choices, offers
 from gshtui.guard.approval.open_approvals import OpenApprovals
 from gshtui.guard.approval.question_text import asked_words, question_lines
@@ -234,7 +233,7 @@ class Answerer:
 
     @contextlib.asynccontextmanager
     async def _own(self, row: AgentRow) -> AsyncGenerator[tuple[OwnQuestions, AgentRow]]:
-        """The questions of our own agents: those asked here, or what the agent says now, in this process or its own."""
+        """The questions of our own agents: those asked here, or what the agent says now in this process."""
         options = self._context.options
         if self._open_now is not None or not (options.visiting or options.everywhere):
             yield OwnQuestions(self._context.bus, self._open_now), row
@@ -242,9 +241,7 @@ class Answerer:
             now = msgspec.structs.replace(row, question=agent.question)
             yield OwnQuestions(agent.bus, lambda: agent.approvals), now
         else:
-            async with direct_line(options.data, row) as line:
-                now = msgspec.structs.replace(row, question=line.question)
-                yield OwnQuestions(line.bus, lambda: line.approvals.state), now
+            raise unreachable(row)
 
     async def _session(self, row: AgentRow) -> CliSession:
         return await self._programs.session(self._context.terminals.server(row.socket), row)
@@ -298,7 +295,7 @@ class OwnQuestions:
     async def _choose(self, row: AgentRow, asked: OpenQuestion, choice: str, reason: str) -> OpenQuestion | None:
         """Give a program over ACP one of its own answers."""
         if self._open_now is None:
-            raise elsewhere(row)
+            raise _elsewhere(row)
         if reason:
             raise FleetError("invalid", f"{row.name} ({row.id}) takes no reason.", hint="Choose one of its answers.")
         _check(choice, asked)
@@ -316,7 +313,7 @@ class OwnQuestions:
 
     def _asked(self, row: AgentRow, question: str) -> ApprovalRequested:
         if self._open_now is None:
-            raise elsewhere(row)
+            raise _elsewhere(row)
         waiting = self._open_now().of_agent(row.id)
         if not waiting:
             hint = "`approvals` lists all open questions."
@@ -325,6 +322,12 @@ class OwnQuestions:
         if found is None:
             raise FleetError("invalid", f"{row.name} ({row.id}) asks something else now.", hint="Nothing was answered.")
         return found
+
+
+def _elsewhere(row: AgentRow) -> FleetError:
+    """It listens to a window, where a person sees what it asks."""
+    hint = f"Do it there, or in its terminal: `agent attach {row.id}`."
+    return FleetError("invalid", f"{row.name} ({row.id}) listens to the open window of its folder.", hint=hint)
 
 
 def _check(choice: str, asked: OpenQuestion) -> None:

@@ -5,10 +5,8 @@ A person can list, hold, edit, drop and release messages that are still waiting.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
 from typing import Annotated, Literal
 
 from msgspec.structs import replace
@@ -268,27 +266,19 @@ class ReportParameters(ToolParameters):
     text: Annotated[str, Mark.VERBATIM, Mark.PIPED] = Field(description="What it needs to know", min_length=1)
 
 
-Courier = Callable[[], AbstractAsyncContextManager[MailService | None]]
-"""Gives what delivers a message from here, for as long as that is needed; `None` where some hub delivers it."""
-_SAID_WITHIN = 10.0
-"""Seconds that an agent's own process takes to deliver what it says; later somebody else does."""
-
-
 def commands(
     outbox: MailOutbox,
     store: Store,
     room: MailService | None = None,
-    courier: Courier | None = None,
     calls: Callable[[], CallService] | None = None,
 ) -> list[AnyCommand]:
     """The family.
 
     Args:
         calls: the shared rooms; `None`: there are none here.
-        room: where a person can see to messages; not in an agent's own process.
-        courier: for an agent's own process.
+        room: what delivers messages here; `None`: the hub that runs the agent does.
     """
-    family = _Family(outbox, store, room, courier, calls)
+    family = _Family(outbox, store, room, calls)
     speaking = [
         Command(
             "say",
@@ -357,14 +347,12 @@ class _Family:
         outbox: MailOutbox,
         store: Store,
         room: MailService | None,
-        courier: Courier | None = None,
         calls: Callable[[], CallService] | None = None,
     ) -> None:
         self._calls = calls
         self._outbox = outbox
         self._store = store
         self._room = room
-        self._courier = courier
         self._programs = room.programs if room is not None else Programs()
 
     async def say_message(self, invocation: Invocation, parameters: SayParameters) -> Outcome:
@@ -386,11 +374,6 @@ class _Family:
         letter = await self._outbox.post(sender, to, parameters.message, defer=not parameters.now)
         if self._room is not None:
             await self._room.deliver(letter)
-        elif self._courier is not None:
-            async with self._courier() as mail:
-                if mail is not None:
-                    with contextlib.suppress(CommandError):  # it stays queued
-                        await mail.deliver(letter, within=_SAID_WITHIN)
         return _posted(letter, to)
 
     async def wall(self, invocation: Invocation, parameters: WallParameters) -> Outcome:
@@ -416,10 +399,9 @@ class _Family:
             raise CommandError(f"{to.name} is not in your call.", hint="`who` lists who is.")
         if letter is None:
             letter = await self._outbox.post(sender, to, parameters.message, kind="talk")
-        async with contextlib.nullcontext(self._room) if self._courier is None else self._courier() as mail:
-            if mail is not None:
-                await mail.deliver(letter, within=parameters.timeout_s)
-            answered = await wait_for_answer(self._store, letter, max(0.0, until - time.monotonic()))
+        if self._room is not None:
+            await self._room.deliver(letter, within=parameters.timeout_s)
+        answered = await wait_for_answer(self._store, letter, max(0.0, until - time.monotonic()))
         return replace(answered, text=f"{answered.text}\n\n{unknown}") if unknown else answered
 
     def _service(self) -> CallService:

@@ -2,8 +2,8 @@
 
 The hub runs the agent and draws its pane (`asked_agents.py`, `pane_protocol.py`). This process hands over its
 environment, the size of its terminal and the signals that end it, and ends with the agent's exit status. It goes on
-with the agent after the hub has crashed or was replaced. Each agent has one, so it loads a part of the standard library
-alone, and has no event loop. Where no hub takes the agent, it runs here (`agent_runner.py`).
+with the agent after the hub has crashed, was replaced or was stopped. Each agent has one, so it loads a part of the
+standard library alone, and has no event loop.
 """
 
 from __future__ import annotations
@@ -18,24 +18,34 @@ import sys
 import termios
 import time
 import tty
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
-from gshtui.client.hub_greeting import greeted, surroundings, takes
+import gshtui
+from gshtui.client.hub_greeting import greeted, refusal, surroundings
+from gshtui.settings import paths
 from gshtui.system.caller_environment import AGENT
 from gshtui.system.face_mark import mark_face
+from gshtui.system.installation import INSTALLED_AT, installed_at
 from gshtui.system.json_types import is_object
 from gshtui.system.network.peer import peer_of
 
+_FAILED = 1
 _ANSWER_WITHIN = 5.0
 """Seconds for a hub to say that it takes the agent."""
-_STARTS_WITHIN = 10.0
-"""Seconds for a hub that is being started."""
 _COMES_WITHIN = 30.0
-"""Seconds for a hub to come that is started in place of one that crashed."""
+"""Seconds for a hub to come that is started."""
+_DECLINES_WITHIN = 5.0
+"""Seconds in which one that declines the agent may be about to end, or about to have ended with it."""
 _LOOK_EVERY = 0.05
+_LOOK_SELDOM = 0.5
+_BACK_WITHIN = 2.0
+"""Seconds for the next hub, until the terminal says that there is none."""
+_STOPPED = "The hub was stopped. Enter starts it again."
+_LEFT = "GSH_PANE_LEFT"
+"""Variable with what a program of this terminal leaves to the next one, see `_begin_anew`."""
 _PRINTED_WITHIN = 2.0
 """Seconds for the terminal to take the last drawing."""
 _PIECE = 64 * 1024
@@ -69,11 +79,12 @@ def run_agent(spec_file: Path, *, as_json: bool = False) -> int:
     terminal = AgentTerminal(spec_file, as_json=as_json)
     if (code := terminal.live()) is not None:
         return code
-    from gshtui.headless.agents.agent_runner import run_here
+    if terminal.is_outdated:
+        terminal.begin_anew()
+    from gshtui.headless.streams import complain
 
-    end = terminal.end
-    lost = end.comes_again is None
-    return run_here(spec_file, terminal.kept, bytes(terminal.untaken), lost=lost, cut=end.cut, as_json=as_json)
+    complain(terminal.refusal, "`gsh-tui doctor` looks for the cause.")
+    return _FAILED
 
 
 class AgentTerminal:
@@ -82,11 +93,18 @@ class AgentTerminal:
     Attributes:
         kept: what the hub that goes on with the agent is to know, as the last one has said it.
         end: how the last hub's care for it ended.
+        refusal: why there is no hub that runs it.
+        is_outdated: another version of the program has been installed, and hubs of that one speak another protocol.
     """
 
     def __init__(self, spec_file: Path, *, as_json: bool = False) -> None:
-        self.kept: dict[str, Any] = {}
-        self.end = AgentEnd(comes_again=False, cut=False)
+        left = json.loads(os.environ.pop(_LEFT, "{}"))
+        self.kept: dict[str, Any] = left.get("kept", {})
+        self.end = AgentEnd(*left.get("end", (None, False, False)))
+        self.refusal = "no hub has come up."
+        self.is_outdated = False
+        self._hub = 0
+        """Process of the hub that has run it last; 0: none has."""
         self._file = spec_file
         self._draws = os.isatty(0) and os.isatty(1) and not as_json
         self._output = "json" if as_json else "pane" if self._draws else "lines"
@@ -94,9 +112,9 @@ class AgentTerminal:
         """What is to be said of its terminal."""
         self.reads = self._draws
         """Whether there are keys to read."""
-        self.untaken = bytearray()
+        self.untaken = bytearray(left.get("untaken", ""), "latin-1")
         """What was typed and no hub has taken: whoever goes on with the agent gets it."""
-        self._clear = ""
+        self._clear: str = left.get("clear", "")
         """What takes away the rows that are redrawn."""
         self._signal = 0
         """The first signal to end, 0: none came."""
@@ -106,7 +124,7 @@ class AgentTerminal:
         """Nobody reads the output any more."""
 
     def live(self) -> int | None:
-        """Until the agent's end in a hub; its exit status, `None`: it is to run in this process."""
+        """Until the agent's end; its exit status, `None`: no hub runs it."""
         with self._signals() as woken, self._keys_as_pressed():
             try:
                 while not self._signal and (connected := self._connection()) is not None:
@@ -173,58 +191,90 @@ class AgentTerminal:
             self.untaken += data
         return data
 
+    def begin_anew(self) -> NoReturn:
+        """Be the program that is installed now, in this terminal, with all that is known of the agent."""
+        untaken = self.untaken.decode("latin-1")
+        left = {"kept": self.kept, "end": self.end, "untaken": untaken, "clear": self._clear}
+        words = [sys.executable, "-m", "gshtui", "agent", "run", "--spec", str(self._file)]
+        json_option = ["--json"] if self._output == "json" else []
+        os.execve(sys.executable, [*words, *json_option], os.environ | {_LEFT: json.dumps(left)})
+
     def _connection(self) -> socket.socket | None:
-        """A connection to a hub that takes the agent, in place of one that is gone to one that is started."""
+        """A connection to the hub that takes the agent, which is started if there is none; `None`: none takes it."""
         self._is_connecting = True
         try:
-            if self.end.comes_again is False:
-                return self._to_running(lambda: _is_starting(self._file.parent.parent))
-            return self._to_new()
-        except OSError:
+            if self._hub and self.end.comes_again is False:
+                self._wait_for_hub()
+            if self._hub and installed_at(os.path.dirname(gshtui.__file__)) != INSTALLED_AT:  # noqa: PTH120
+                self.is_outdated = True
+                return None
+            return self._taken()
+        except OSError as error:
+            self.refusal = f"no hub can be reached: {error}."
             return None
         finally:
             self._is_connecting = False
 
-    def _to_running(self, coming: Callable[[], bool]) -> socket.socket | None:
-        until = time.monotonic() + _STARTS_WITHIN
-        while True:
-            comes = coming()  # asked first: it may be there a moment after one has looked
-            for connected in greeted("pane", _ANSWER_WITHIN):
-                if takes(connected, json.dumps(self.opening()).encode()):
-                    return connected
-            if not comes or time.monotonic() > until:
-                return None
+    def _taken(self) -> socket.socket | None:
+        until, declines_until = time.monotonic() + _COMES_WITHIN, 0.0
+        while (now := time.monotonic()) < until:
+            listens = False
+            with suppress(TimeoutError):
+                for connected in greeted("pane", _ANSWER_WITHIN):
+                    listens = True
+                    why = refusal(connected, json.dumps(self.opening()).encode())
+                    if not why:
+                        self._hub = peer_of(connected).pid
+                        return connected
+                    self.refusal = f"the hub does not run this agent: {why}."
+            if listens:
+                declines_until = declines_until or now + _DECLINES_WITHIN
+                if now > declines_until:
+                    return None
+            elif not _is_starting(self._file.parent.parent):
+                self._start_hub()
             time.sleep(_LOOK_EVERY)
+        return None
 
-    def _to_new(self) -> socket.socket | None:
-        """One that another process starts, so that it is not below this one: who kills the agent ends what is."""
+    def _start_hub(self) -> None:
+        """Have another process start one, so that it is not below this one: who kills the agent ends what is."""
         import subprocess
 
         environ = {name: value for name, value in os.environ.items() if name != AGENT}
-        until, declined_by = time.monotonic() + _COMES_WITHIN, 0
-        while time.monotonic() < until:
-            # It starts none as long as the one before is not quite gone.
-            with suppress(subprocess.SubprocessError):
-                subprocess.run(
-                    [sys.executable, "-m", "gshtui", "hub", "start"],
-                    env=environ,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    timeout=_COMES_WITHIN,
-                    check=False,
-                )
-            pid = 0
-            with suppress(TimeoutError):
-                for connected in greeted("pane", _ANSWER_WITHIN):
-                    pid = peer_of(connected).pid
-                    if takes(connected, json.dumps(self.opening()).encode()):
-                        return connected
-            if pid and pid == declined_by:
-                return None
-            declined_by = pid  # unless it is about to be gone
-            time.sleep(_LOOK_EVERY)
-        return None
+        with suppress(subprocess.SubprocessError):
+            subprocess.run(
+                [sys.executable, "-m", "gshtui", "hub", "start"],
+                env=environ,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=_COMES_WITHIN,
+                check=False,
+            )
+
+    def _wait_for_hub(self) -> None:
+        """Wait until somebody has started the next hub, or wants this terminal to."""
+        says_at = time.monotonic() + _BACK_WITHIN if self._draws else float("inf")
+        while not self._is_another_there():
+            if time.monotonic() > says_at:
+                self.print(f"{_STOPPED}\r\n")
+                says_at = float("inf")
+            self.print_waiting()
+            select.select([0] if self.reads else [], [], [], _LOOK_SELDOM)
+            before = len(self.untaken)
+            if (at := self.read_keys().find(b"\r")) >= 0:
+                del self.untaken[before + at]
+                return
+
+    def _is_another_there(self) -> bool:
+        """Whether a hub listens that is not the last one, which may still be about to end."""
+        for path in paths.keeper_sockets():
+            with suppress(OSError), socket.socket(socket.AF_UNIX) as connected:
+                connected.settimeout(_ANSWER_WITHIN)
+                connected.connect(os.fspath(path))
+                if peer_of(connected).pid != self._hub:
+                    return True
+        return False
 
     @contextmanager
     def _keys_as_pressed(self) -> Generator[None]:

@@ -19,7 +19,7 @@ import msgspec
 from gshtui.bus.event import Event
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.fleet.native.spec import Spec, SpecError, read_spec, spec_path
-from gshtui.headless.agents.agent_pane.pane_screen import LinkedScreen
+from gshtui.headless.agents.agent_pane.pane_screen import PaneScreen
 from gshtui.headless.agents.pane_protocol import PaneKept, PaneOpening
 from gshtui.hub.faces.face_host import FaceHost
 from gshtui.hub.faces.face_outbox import FaceOutbox
@@ -192,7 +192,7 @@ class _Pane:
         self._session = opening.kept.session
         self._taken = 0
         """Bytes of keys."""
-        self._screen = LinkedScreen(self._show, opening.size, is_terminal=opening.output == "pane")
+        self._screen = PaneScreen(self._show, opening.size, is_terminal=opening.output == "pane")
         self._pane: AgentPane | None = None
 
     def send(self, **fields: object) -> None:

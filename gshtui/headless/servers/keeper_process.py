@@ -23,7 +23,7 @@ import msgspec
 
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.core.fleet_context import is_over
-from gshtui.fleet.keeper.keeper import DRAIN, LOCK, KeeperClaim, keeper_command
+from gshtui.fleet.keeper.keeper import BRIEF, DRAIN, LOCK, KeeperClaim, keeper_command
 from gshtui.headless import exits
 from gshtui.headless.agents.asked_agents import AskedAgents
 from gshtui.headless.commands.command_hub import load_settings, running_hub
@@ -100,6 +100,8 @@ async def _run(stop: Stop, terms: KeeperTerms, again: list[str], selector: Watch
     loaded = load_settings(quiet=True)
     if terms.for_window and loaded.settings.hub.keep == "never":
         return exits.DONE
+    if loaded.settings.hub.keep == "never" and terms.idle == IDLE_FOR:
+        terms = msgspec.structs.replace(terms, idle=BRIEF)
     claim = KeeperClaim(loaded.settings.general.session_dir, terms.lock)
     try:
         if not claim.acquire():

@@ -1,7 +1,7 @@
-"""One native agent's life, from its spec to its outcome: in the hub's process, or in that of its own terminal.
+"""One native agent's life in the hub's process, from its spec to its outcome.
 
 Links it to the hubs, and tells each new one what the agent is doing. What draws its pane, and gets the signals of its
-terminal, is elsewhere: `headless/agents/asked_agents.py`, or `agent_runner.py` where no hub takes it.
+terminal, is elsewhere (`headless/agents/asked_agents.py`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from gshtui.bus.events.agent_events import (
 from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub_events import FaultReported, Noticed, PartFailed
 from gshtui.bus.events.server_events import ToolServerChanged
-from gshtui.bus.loop_faults import LoopFaults
 from gshtui.bus.subscription import joined
 from gshtui.fleet.native.outcome import DONE, FAILED, INTERRUPTED, AgentOutcome, outcome_of, outcome_of_failure
 from gshtui.fleet.native.spec import TERMINAL, Spec, spec_path
@@ -54,13 +53,11 @@ _OF_OTHERS = (AgentSpawned, AgentSpawnFailed, AgentEnded)
 class NativeRun:
     """Made inside a running loop."""
 
-    def __init__(
-        self, spec: Spec, connected: Callable[[bool], None], host: Hub | None = None, *, cut: bool = False
-    ) -> None:
+    def __init__(self, spec: Spec, connected: Callable[[bool], None], host: Hub, *, cut: bool = False) -> None:
         """
         Args:
             connected: told whether a window's hub is linked, whenever that changes.
-            host: the hub of this process, whose record it works on; `None`: the process is this agent's alone.
+            host: the hub of this process, whose record it works on.
             cut: another process has run it until now, and has ended in mid-turn.
         """
         self.bus = Bus()
@@ -104,9 +101,6 @@ class NativeRun:
     async def live(self) -> AgentOutcome | None:
         """From the first word to the last; `None`: it goes on in another process."""
         spec, bus = self._spec, self.bus
-        faults = None if self._host is not None else LoopFaults(bus)
-        if faults is not None:
-            faults.install()
         bus.subscribe(_Relay(spec.agent, self._link, self._snapshot), name="link")
         bus.subscribe(self._watch_turns, TurnFinished, PromptWithdrawn, AgentStatusChanged, name="life")
         bus.publish(
@@ -126,8 +120,6 @@ class NativeRun:
             return await self._work()
         finally:
             await self._close()
-            if faults is not None:
-                faults.remove()
 
     async def run_line(self, line: str) -> str:
         """Run a command that a person typed in the agent's pane; gives its text. Raises `CommandError`."""

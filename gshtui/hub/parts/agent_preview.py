@@ -6,7 +6,7 @@ It is made by the hub that the agent itself would have, is asked nothing, and le
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,8 +21,9 @@ from gshtui.system.tasks import end_all
 
 if TYPE_CHECKING:
     from gshtui.agents.agent import Agent
-    from gshtui.hub.parts.courier import BuildHub
 
+BuildHub = Callable[[HubOptions, Bus], Hub]
+"""`composition.build_hub`."""
 _PARTS = ALL_PARTS - {"socket"}
 
 

@@ -123,12 +123,7 @@ class _FleetMaker:
         """Reach our own agents in terminals."""
         hub = self._hub
         host = hub.host or hub
-        return AgentBuses(
-            hub.bus,
-            hub.connected,
-            lambda agent: host.hosted(agent),
-            data=self._store.path.parent if self.visiting else None,
-        )
+        return AgentBuses(hub.bus, hub.connected, lambda agent: host.hosted(agent))
 
     @property
     def _answers(self) -> bool:

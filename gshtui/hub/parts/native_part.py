@@ -23,7 +23,6 @@ from gshtui.context.log.ports import Contribute, Contribution
 from gshtui.context.retrieval.shell_summary import shell_summary
 from gshtui.fleet.core.agent_terminals import AgentTerminals
 from gshtui.fleet.mail.call_post import CallMail
-from gshtui.fleet.mail.commands import Courier
 from gshtui.fleet.mail.delivery_state import no_call
 from gshtui.fleet.mail.inbox import MailInbox
 from gshtui.fleet.mail.outbox import Addresses, MailOutbox
@@ -35,7 +34,6 @@ from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import ACP_PARTS, NATIVE_PARTS, HubOptions
 from gshtui.hub.native_agent import NativeAgent
 from gshtui.hub.parts.agents_part import checkpoints_of, memory_of, open_roster, read_skills_section, surroundings
-from gshtui.hub.parts.courier import BuildHub, own_delivery
 from gshtui.hub.parts.hook_part import watch_hooks
 from gshtui.hub.parts.remote_part import instructions_from
 from gshtui.hub.virtual_files import mount_calls
@@ -75,10 +73,8 @@ def native_options(native: NativeAgent, loaded: Loaded) -> HubOptions:
     )
 
 
-async def start_native(hub: Hub, build: BuildHub) -> None:
-    """Offer the agent its tools, open its conversation and start it. Raises `ProviderError`, `StoreError`. `build`:
-    makes a hub for what this one has no parts for.
-    """
+async def start_native(hub: Hub) -> None:
+    """Offer the agent its tools, open its conversation and start it. Raises `ProviderError`, `StoreError`."""
     native, store = hub.options.native, hub.store
     if native is None or store is None:
         raise StoreError("closed", "A native agent needs its spec and the record.")
@@ -86,7 +82,7 @@ async def start_native(hub: Hub, build: BuildHub) -> None:
         with contextlib.suppress(SpecError):
             await asyncio.to_thread(with_mode, Path(native.spec.data), native.spec.agent, "ask")
     hub.bus.subscribe(native.budget.note, UsageReported, ContextCut, name="budget")
-    _offer_tools(hub, native.spec, store, build)
+    _offer_tools(hub, native.spec, store)
     skills = await read_skills_section(hub) if native.tools_there is None else ""
     roster = open_roster(hub)
     agent = _make_agent(hub, native, store, roster, skills)
@@ -131,7 +127,7 @@ def _own_mode(hub: Hub) -> Callable[[str], GuardMode]:
     return lambda agent: hub.gate.modes.mode_of(agent) if hub.gate is not None else "plan"
 
 
-def _offer_tools(hub: Hub, spec: Spec, store: Store, build: BuildHub) -> None:
+def _offer_tools(hub: Hub, spec: Spec, store: Store) -> None:
     terminals = AgentTerminals(hosts=hub.offers.hosts)
     hub.parts.stops_with("terminals", terminals.close)
     outbox = MailOutbox(hub.bus, store, Addresses(store, lambda name: ""), _own_mode(hub))
@@ -143,11 +139,6 @@ def _offer_tools(hub: Hub, spec: Spec, store: Store, build: BuildHub) -> None:
     post = CallMail(store, outbox, lambda: [spec.agent])
     calls = CallService(hub.bus, store, post, person_name(hub.settings.general.name), hub.small_model.ask)
     hub.make_calls = lambda: calls
-
-    def courier() -> Courier:
-        return lambda: own_delivery(hub, build)
-
-    hub.offers.things.add(courier)
     mount_calls(hub, store)
     targets = terminal_targets(hub.settings, terminals, store.agents.find_all, hub.environ, socket=spec.tmux_socket)
     hub.offers.things.have(outbox, calls, targets)

@@ -167,7 +167,7 @@ class AgentPane:
 
     def open(self) -> None:
         """Start drawing and listening for input."""
-        self._screen.open(self.type, self._schedule_draw, self._seen)
+        self._screen.open(self._schedule_draw, self._seen)
         self._bus.subscribe(self.handle_events, name="pane", limit=5_000, when_full=WhenFull.MERGE)
         self._schedule_draw()
 
@@ -264,7 +264,6 @@ class AgentPane:
         if front is None:
             self._keys.clear_question()
             return
-        self._screen.read_waiting()  # what was typed before is not an answer to it
         self._keys.expect_question()
         self._lines += [*self._words.rest(), *question_lines(front)]
 

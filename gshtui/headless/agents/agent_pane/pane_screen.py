@@ -5,79 +5,77 @@ Takes only sanitised text. Where the output is no terminal, it prints only the l
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import os
 import re
-import select
-import shutil
-import signal
-import termios
-import time
-import tty
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
-from gshtui.system.face_mark import mark_face
 from gshtui.text import cells
 from gshtui.text.sanitise import CleanText, clean_text
 
 _BRACKETED_PASTE: Final = "\x1b[?2004h"
 _NO_BRACKETED_PASTE: Final = "\x1b[?2004l"
-_PIECE = 64 * 1024
-_AGAIN = 0.05
-"""Seconds until a terminal that did not take a drawing is tried again."""
 
 
-class PaneScreen(ABC):
+class PaneScreen:
     """See the module's text.
 
-    Attributes:
+    Args:
+        show: has a piece printed in the process of the agent's terminal.
         is_terminal: rows are redrawn, and keys are read.
+
+    Attributes:
         clear: what takes the redrawn rows away.
     """
 
-    def __init__(self, *, is_terminal: bool) -> None:
+    def __init__(self, show: Callable[[CleanText], None], size: tuple[int, int], *, is_terminal: bool) -> None:
         self.is_terminal = is_terminal
         self.clear = clean_text()
         self._drawn: list[str] = []
         self._cursor_row = 0
+        self._show = show
+        self._size = size
+        self._shown = self._seen = 0
+        self._on_size: Callable[[], None] = lambda: None
+        self._on_seen: Callable[[float], None] = lambda _: None
 
     @property
-    @abstractmethod
     def size(self) -> tuple[int, int]:
         """(columns, rows)"""
+        columns, rows = self._size
+        return max(10, columns), max(4, rows)
 
     @property
-    @abstractmethod
     def behind(self) -> bool:
         """Some of the output is not on the screen yet."""
+        return self._seen < self._shown
 
-    @abstractmethod
-    def _write(self, text: CleanText) -> None: ...
-
-    def open(self, read: Callable[[bytes], None], draw: Callable[[], None], seen: Callable[[float], None]) -> None:
+    def open(self, draw: Callable[[], None], seen: Callable[[float], None]) -> None:
         """Begin.
 
         Args:
-            read: is given what is typed.
             draw: called when its size has changed.
             seen: called once it is no longer behind, with the time of `time.monotonic`.
         """
-        del read, draw, seen
+        self._on_size, self._on_seen = draw, seen
         if self.is_terminal:
             self._write(clean_text(_BRACKETED_PASTE))
-
-    @abstractmethod
-    def read_waiting(self) -> None:
-        """Have what is typed until now read."""
 
     def close(self) -> None:
         """End, with the cursor after the last line."""
         if self.is_terminal:
             self.draw((), (), 0, 0)
             self._write(clean_text(_NO_BRACKETED_PASTE))
+
+    def resize(self, size: tuple[int, int]) -> None:
+        """Its size has changed."""
+        self._size = size
+        self._on_size()
+
+    def note_seen(self, number: int, at: float) -> None:
+        """So many pieces are on the screen."""
+        self._seen = number
+        if not self.behind:
+            self._on_seen(at)
 
     def draw(self, lines: Sequence[CleanText], bottom: Sequence[CleanText], row: int, column: int) -> None:
         """Add permanent lines, and redraw the bottom.
@@ -110,136 +108,9 @@ class PaneScreen(ABC):
         above = sum(max(1, -(-cells.width(one) // columns)) for one in self._drawn[: self._cursor_row])
         return min(above, most - 1)
 
-
-class LinkedScreen(PaneScreen):
-    """One in another process.
-
-    Args:
-        show: has it printed there.
-    """
-
-    def __init__(self, show: Callable[[CleanText], None], size: tuple[int, int], *, is_terminal: bool) -> None:
-        super().__init__(is_terminal=is_terminal)
-        self._show = show
-        self._size = size
-        self._shown = self._seen = 0
-        self._on_size: Callable[[], None] = lambda: None
-        self._on_seen: Callable[[float], None] = lambda _: None
-
-    @property
-    def size(self) -> tuple[int, int]:
-        return _usable(*self._size)
-
-    @property
-    def behind(self) -> bool:
-        return self._seen < self._shown
-
-    def open(self, read: Callable[[bytes], None], draw: Callable[[], None], seen: Callable[[float], None]) -> None:
-        self._on_size, self._on_seen = draw, seen
-        super().open(read, draw, seen)
-
-    def read_waiting(self) -> None:
-        pass  # what is typed before a drawing is there comes before that it is
-
-    def resize(self, size: tuple[int, int]) -> None:
-        """Its size has changed."""
-        self._size = size
-        self._on_size()
-
-    def note_seen(self, number: int, at: float) -> None:
-        """So many pieces are on the screen."""
-        self._seen = number
-        if not self.behind:
-            self._on_seen(at)
-
     def _write(self, text: CleanText) -> None:
         self._shown += 1
         self._show(text)
-
-
-class TerminalScreen(PaneScreen):
-    """Standard input and output, if they are a terminal, whose modes it sets and restores."""
-
-    def __init__(self) -> None:
-        super().__init__(is_terminal=os.isatty(0) and os.isatty(1))
-        self._gone = False
-        """Nobody reads the output any more."""
-        self._modes: list[object] | None = None
-        self._waiting = bytearray()
-        self._again: asyncio.TimerHandle | None = None
-        self._on_read: Callable[[bytes], None] = lambda _: None
-        self._on_seen: Callable[[float], None] = lambda _: None
-
-    @property
-    def size(self) -> tuple[int, int]:
-        return _usable(*shutil.get_terminal_size((100, 40)))
-
-    @property
-    def behind(self) -> bool:
-        return bool(self._waiting) and not self._gone
-
-    def open(self, read: Callable[[bytes], None], draw: Callable[[], None], seen: Callable[[float], None]) -> None:
-        self._on_read, self._on_seen = read, seen
-        if self.is_terminal:
-            mark_face()
-            self._modes = termios.tcgetattr(0)
-            tty.setraw(0, termios.TCSANOW)
-            os.set_blocking(1, False)
-            loop = asyncio.get_running_loop()
-            loop.add_reader(0, self._read)
-            with contextlib.suppress(ValueError, RuntimeError):
-                loop.add_signal_handler(signal.SIGWINCH, draw)
-        super().open(read, draw, seen)
-
-    def read_waiting(self) -> None:
-        if self.is_terminal and select.select([0], [], [], 0)[0]:
-            self._read()
-
-    def close(self) -> None:
-        super().close()
-        if self._again is not None:
-            self._again.cancel()
-        if self._modes is not None:
-            asyncio.get_running_loop().remove_reader(0)
-            os.set_blocking(1, True)
-            self._flush()
-            with contextlib.suppress(termios.error):
-                termios.tcsetattr(0, termios.TCSANOW, self._modes)  # type: ignore[arg-type]
-            self._modes = None
-
-    def _read(self) -> None:
-        try:
-            data = os.read(0, _PIECE)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if data:
-            self._on_read(data)
-        else:
-            asyncio.get_running_loop().remove_reader(0)  # the terminal is gone; SIGHUP will follow
-
-    def _write(self, text: CleanText) -> None:
-        self._waiting += text.encode("utf-8", "replace")
-        self._flush()
-
-    def _flush(self) -> None:
-        """Write what the terminal has not yet taken."""
-        was_behind, self._again = self._again is not None, None
-        while self.behind:
-            try:
-                del self._waiting[: os.write(1, self._waiting[:_PIECE])]
-            except BlockingIOError:
-                self._again = asyncio.get_running_loop().call_later(_AGAIN, self._flush)
-                return
-            except OSError:
-                self._gone = True
-        if was_behind:
-            self._on_seen(time.monotonic())
-
-
-def _usable(columns: int, rows: int) -> tuple[int, int]:
-    return max(10, columns), max(4, rows)
 
 
 def _moved(cells_or_rows: int, way: Literal["A", "C"]) -> CleanText:

@@ -1,4 +1,4 @@
-"""A native agent whose keeper may not run speaks to a program by itself, and gets the answer."""
+"""Where no hub is kept, one is there for as long as there are agents."""
 
 import asyncio
 import time
@@ -22,7 +22,7 @@ __all__ = ["place"]
 
 @pytest.mark.parametrize(("tool", "said"), [("talk", "Answer number 1."), ("say", "Sent to cc")], ids=["talk", "say"])
 @pytest.mark.timeout(180)
-async def test_it_speaks_to_a_program_without_window_and_keeper(
+async def test_an_agent_speaks_to_a_program_by_a_hub_that_ends_with_the_last_agent(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str, said: str
 ) -> None:
     monkeypatch.setenv("GSH_HUB__KEEP", "never")
@@ -40,8 +40,11 @@ async def test_it_speaks_to_a_program_without_window_and_keeper(
             return "" if len(provider.chats) < 2 else str(provider.chats[1].body["messages"][-1])
 
         assert said in await eventually(told, until=bool, within=90)
-    assert log.read_text().splitlines()[-1] == "how is the moss?"
-    assert running_keeper(data_dir()) is None
+    await eventually(lambda: asyncio.to_thread(lambda: log.exists() and log.read_text().endswith("how is the moss?\n")))
+    assert running_keeper(data_dir()) is not None
+    for agent in ("asker", "cc"):
+        assert run_gsh("agent", "kill", "--yes", agent).code == 0
+    await eventually(lambda: asyncio.to_thread(lambda: running_keeper(data_dir()) is None))
 
 
 async def press_when_asked(asker: AgentRow) -> None:
