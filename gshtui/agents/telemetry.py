@@ -59,7 +59,7 @@ def redactor(settings: Settings, environ: Mapping[str, str]) -> Redactor:
 
 
 class Telemetry:
-    """The log at once; usage as soon as there is a record. `carried(agent)`: its own process keeps all this."""
+    """The log at once; usage as soon as there is a record. `carried(agent)`: its own hub keeps all this."""
 
     def __init__(
         self, bus: Bus, settings: Settings, environ: Mapping[str, str], carried: Callable[[str], bool] = lambda _: False

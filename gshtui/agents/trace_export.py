@@ -48,7 +48,7 @@ class TraceExport:
         """
         Args:
             redact: takes secrets out of contents.
-            carried: whether an agent's own process exports what it does.
+            carried: whether an agent's own hub exports what it does.
         """
         self._environ = environ
         self._redact = redact

@@ -1,6 +1,6 @@
 """Turns whatever escapes a task, a callback or a listener of this event loop into a file and an event on the bus.
 
-Handles the loop's exceptions while a hub, or an agent in its own process, lives. asyncio hands third-party errors to
+Handles the loop's exceptions while a hub, or an agent in a terminal, lives. asyncio hands third-party errors to
 the loop too.
 """
 

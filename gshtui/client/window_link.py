@@ -179,7 +179,7 @@ class WindowLink:
     # Agents and terminals
 
     async def connected(self, agent: str) -> bool:
-        """Whether an agent's own process is linked to the hub."""
+        """Whether an agent's own hub is linked to the hub."""
         return await self._ask("connected", agent=agent)
 
     async def agent_row(self, agent: str) -> AgentRow | None:

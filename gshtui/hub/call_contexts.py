@@ -19,7 +19,7 @@ IN_CALL = "call "
 
 
 class CallContexts:
-    """Those of one agent, in its own process. `name`: what people call it."""
+    """Those of one agent, in its own hub. `name`: what people call it."""
 
     def __init__(self, store: Store, roster: LocalRoster, agent: Agent, name: str, cwd: str) -> None:
         self._store = store

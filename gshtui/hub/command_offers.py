@@ -110,7 +110,7 @@ class CommandOffers:
     """Offers the commands of the rooms to one registry, as soon as the things that they work on exist."""
 
     def __init__(self, registry: Registry, bus: Bus, loaded: Loaded, *, of_agent: bool = False) -> None:
-        """`of_agent`: for an agent's own process."""
+        """`of_agent`: for an agent's own hub."""
         self._registry = registry
         self._of_agent = of_agent
         self._left_out: set[str] = set()

@@ -401,7 +401,7 @@ class Hub:
         self.parts.stops_with("mcp", self._close_mcp_servers)
 
     async def look_at_agents(self) -> None:
-        """A command that ends soon, or an agent's own process, follows no agents, so it looks when it is asked.
+        """A command that ends soon, or an agent's own hub, follows no agents, so it looks when it is asked.
         Raises `FleetError`: they cannot be looked at.
         """
         if self.fleet is not None and self.options.visiting:

@@ -64,4 +64,4 @@ class HubOptions(msgspec.Struct, frozen=True):
     looks: bool = False
     """What its agent would send is only looked at: it has no conversation, answers nothing, and nothing is recorded."""
     native: NativeAgent | None = None
-    """The agent whose own process this is; with it, the first part that fails ends the start."""
+    """The agent whose own hub this is; with it, the first part that fails ends the start."""

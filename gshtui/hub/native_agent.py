@@ -1,4 +1,4 @@
-"""The native agent whose own process a hub is: what it was started with, what it may spend, and who listens to it."""
+"""The native agent whose own hub this is: what it was started with, what it may spend, and who listens to it."""
 
 from __future__ import annotations
 

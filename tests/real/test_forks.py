@@ -18,12 +18,13 @@ from gshtui.store.record.store import Store
 from tests.kit.command import ROOT
 from tests.kit.endings import closing_async
 from tests.kit.fleet_harness import FleetHarness, echo_program, wait_for_text
+from tests.kit.resident import resident
 from tests.kit.running_hub import heard_hub
 from tests.kit.tmux import private_server
 from tests.real.test_worktree import project, run_git
 from tests.real.test_worktree_lineage import files_of, state_of
 
-__all__ = ["project"]
+__all__ = ["project", "resident"]
 
 
 @pytest.fixture
@@ -161,6 +162,7 @@ async def test_what_cannot_be_forked_is_refused_before_anything_is_made(harness:
         assert (await fleet.spawn(SpawnRequest(fork=child.id, parent="main"))).parent == "main"
 
 
+@pytest.mark.usefixtures("resident")
 async def test_our_own_agent_goes_on_from_a_copy_within_the_same_limits(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,8 +12,10 @@ from gshtui.system.ids import new_id
 from tests.kit.context_harness import SUMMARY
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Say
+from tests.kit.resident import resident
 from tests.kit.running_hub import heard_hub
 
+__all__ = ["resident"]
 pytestmark = pytest.mark.tmux
 
 
@@ -23,6 +25,7 @@ def folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("resident")
 async def test_a_compaction_is_asked_for_shown_and_answered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     thinking: Answer = [Say("so " * 400)]
     async with loopback("anthropic", [thinking, thinking, [Say(SUMMARY)]]) as server:

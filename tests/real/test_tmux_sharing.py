@@ -17,9 +17,11 @@ from tests.kit.loopback.apis import loopback
 from tests.kit.loopback.script import Answer, Call, Say
 from tests.kit.loopback.server import Asked
 from tests.kit.native_agents import EventLog
+from tests.kit.resident import resident
 from tests.kit.running_hub import heard_hub
 from tests.kit.tmux import wait_for_text
 
+__all__ = ["resident"]
 pytestmark = pytest.mark.tmux
 
 
@@ -48,7 +50,8 @@ async def window(
             yield hub, heard
 
 
-async def test_an_agent_in_its_own_process_reports_and_is_answered(
+@pytest.mark.usefixtures("resident")
+async def test_an_agent_in_its_own_terminal_reports_and_is_answered(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def answer(who: str, number: int) -> Answer:

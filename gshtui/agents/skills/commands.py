@@ -1,6 +1,6 @@
 """The command and tool `skills`: list the skills, and load one when it is needed.
 
-Only reads files. Registered by the hub and by an agent's own process.
+Only reads files. Registered by the hub and by an agent's own hub.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The command `usage`: sums by day, agent, account, model, provider, folder or conversation. Only reads.
 
-Declared for the hub and for an agent in its own process.
+Declared for the hub and for an agent in a terminal.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Records the usage of every model request, for turns and compactions, next to our own estimate.
 
-Remembers what it needs about an agent between two requests; ignores agents whose own process records them. If a row
-cannot be written, it is retried with the next one. Created by the hub and by an agent in its own process.
+Remembers what it needs about an agent between two requests; ignores agents whose own hub records them. If a row
+cannot be written, it is retried with the next one. Created by the hub and by an agent in a terminal.
 """
 
 from __future__ import annotations

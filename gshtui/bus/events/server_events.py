@@ -14,7 +14,7 @@ class ToolServerChanged(Event, frozen=True, kw_only=True):
     state: str = ""
     """off, starting, ready, waiting or failed; empty: it was added, removed or configured anew."""
     agent: str = ""
-    """The agent whose own process started it; empty: this hub."""
+    """The agent whose own hub started it; empty: this hub."""
 
     def merge_key(self) -> Hashable | None:
         return ("ToolServerChanged", self.server, self.agent)

@@ -1,6 +1,6 @@
 """The commands about what agents' models are sent: `context timeline whatif carry`, and those that change it.
 
-People get a rendering, agents short JSON, `--json` everything. The hub registers them, and an agent's own process
+People get a rendering, agents short JSON, `--json` everything. The hub registers them, and an agent's own hub
 does.
 """
 

@@ -32,7 +32,7 @@ Each request of an agent has these sections, in this order. `/context/NAME/full.
 would be sent now; the other files are one section each, and thinking.ctx is what
 the model thought in its last turn, by itself or with `think`, which no request of a later turn has.
 
-Of an agent with a process of its own, or a conversation that nobody has open, system, call and tools are those of its
+Of an agent of ours in a terminal, or a conversation that nobody has open, system, call and tools are those of its
 last request, and memory, history and input those of the next; a line above them says so. Before its first request,
 all of it is what it would begin with.
 

@@ -1,7 +1,7 @@
 """The ambient summary: the last few commands of the person's shells, in the first message of a new conversation.
 
 `gsh` at the prompt adds it to each question before which something else was run. Whatever cannot be read in time is
-left out. The hub, or an agent's own process, passes it to the engine.
+left out. The hub, or an agent's own hub, passes it to the engine.
 """
 
 from __future__ import annotations

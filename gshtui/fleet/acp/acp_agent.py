@@ -1,6 +1,6 @@
 """An agent whose program speaks the Agent Client Protocol: its inbox, its turns, and what the program asks of us.
 
-Lives in a process of its own, as our native agents do, and speaks the same events. A program that ends is started
+Lives in the hub, as our native agents do, and speaks the same events. A program that ends is started
 again by the next prompt, with its session where it can continue one.
 """
 

@@ -49,7 +49,7 @@ class AgentState(msgspec.Struct, frozen=True):
     held_by: str = ""
     """The window that it lives in, when that is another one."""
     servers: Mapping[str, str] = {}
-    """The MCP servers that its own process has needed, with their states."""
+    """The MCP servers that its own hub has needed, with their states."""
 
     @property
     def is_local(self) -> bool:

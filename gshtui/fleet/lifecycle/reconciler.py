@@ -37,7 +37,7 @@ class JournalReader:
     """Remembers how far each journal was read."""
 
     def __init__(self, context: FleetContext, connected: Callable[[str], bool]) -> None:
-        """`connected`: whether an agent's own process talks to this hub now."""
+        """`connected`: whether an agent's own hub talks to this hub now."""
         self._context = context
         self._connected = connected
         self._read: dict[str, tuple[int, AgentRow]] = {}

@@ -1,4 +1,4 @@
-"""How an agent receives messages: the text around them, and the inbox of an agent in its own process.
+"""How an agent receives messages: the text around them, and the inbox of an agent in a terminal.
 The inbox takes messages from the record while no hub is connected to the agent; otherwise a hub delivers them.
 """
 

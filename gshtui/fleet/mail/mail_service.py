@@ -1,7 +1,7 @@
 """The mail service of one hub: outbox, delivery, and a person's control over waiting messages.
 
 Owns those parts and the fleet's transports; refuses to change a message that an agent has accepted. Created, started
-and stopped by the hub; an agent's own process has only an outbox.
+and stopped by the hub; an agent's own hub has only an outbox.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Follow = Callable[[str], Awaitable[None]]
 OUT_WITHIN = 90.0
 """Seconds that a command which leaves at once waits for its message to be delivered."""
 _COLLECTED_WITHIN, _COLLECTED_EVERY = 15.0, 0.1
-"""Seconds for an agent's own process, or its hub, to take the message up, and between looks."""
+"""Seconds for an agent's own hub, or its hub, to take the message up, and between looks."""
 _ANSWERED_WITHIN = 3.0
 """Seconds that an agent's inbox has to answer a request."""
 
@@ -61,7 +61,7 @@ class MailService:
         """
         Args:
             here: name of an agent in this window → its conversation; empty if there is none.
-            connected: whether an agent's own process is connected to this hub's bus.
+            connected: whether an agent's own hub is connected to this hub's bus.
             terminals, programs: shared with the fleet.
             visiting: a short command, which delivers only what it sends itself.
             hosted: the mail of this process reaches the agents in terminals; this one only those that live here.

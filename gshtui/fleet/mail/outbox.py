@@ -190,7 +190,7 @@ class Addresses:
     async def _local(self, name: str, sender: str) -> Address | None:
         if session := self._here(name):
             return Address(name, name, session)
-        # From an agent's own process: the one in the window at the top of its family.
+        # From an agent's own hub: the one in the window at the top of its family.
         row = await self.row(sender) if sender != PERSON else None
         for _ in range(_HIGHEST):
             if row is None or not row.parent:

@@ -101,7 +101,7 @@ class MailTransports:
         """
         Args:
             here: name of an agent that lives in this window → its conversation.
-            connected: whether an agent's own process listens to this hub's bus.
+            connected: whether an agent's own hub listens to this hub's bus.
             visiting: nobody connects to this process, which leaves at once.
             silent: process of a keeper that does not answer, whose agents are reached from here; 0: there is none.
             hosted: another mail service of this process reaches the agents in terminals.

@@ -146,7 +146,7 @@ class Relay:
         await self.listener.stop()
 
     def carries(self, agent: str) -> bool:
-        """Whether this agent's events come from its own process, which journals them."""
+        """Whether this agent's events come from its own hub, which journals them."""
         return agent in self._remotes or any(agent in relay._remotes for relay in self.circle.relays)
 
     def connected(self, agent: str) -> bool:

@@ -159,7 +159,7 @@ class WindowHub:
     # Agents and terminals
 
     async def connected(self, agent: str) -> bool:
-        """Whether an agent's own process is linked to this hub: its events arrive here, and prompts reach it."""
+        """Whether an agent's own hub is linked to this hub: its events arrive here, and prompts reach it."""
         return self._hub.connected(agent)
 
     async def agent_row(self, agent: str) -> AgentRow | None:

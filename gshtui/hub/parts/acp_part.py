@@ -1,4 +1,4 @@
-"""The part for an agent over the Agent Client Protocol, in its own process: its program, its conversation, its mail.
+"""The part for an agent over the Agent Client Protocol, in its own hub: its program, its conversation, its mail.
 
 Needs store and guard, and refuses to start without. Started by the hub of `agent run` in place of a native agent.
 """

@@ -30,7 +30,7 @@ _PARTS = ALL_PARTS - {"socket"}
 @asynccontextmanager
 async def as_it_begins(hub: Hub, build: BuildHub, agent: str) -> AsyncGenerator[Agent | None]:
     """The agent without a conversation; `None`: what it begins with is not known on this machine. `agent`: the own
-    agent of a window in the hub's folder, or the id of one with a process of its own.
+    agent of a window in the hub's folder, or the id of one in a terminal.
     """
     options = await _options(hub, agent)
     if options is None:

@@ -327,7 +327,7 @@ class ConversationFeature(Feature):
             self.window.notify(words, markup=False, timeout=4)
 
     def _send(self, message: SendPrompt) -> None:
-        """Hand a prompt to an agent's own process; while that does not listen, it waits as mail."""
+        """Hand a prompt to an agent's own hub; while that does not listen, it waits as mail."""
         self.work(self._hand_over(message.prompt), "prompts")
 
     async def _hand_over(self, prompt: PromptSubmitted) -> None:

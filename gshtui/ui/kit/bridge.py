@@ -271,7 +271,7 @@ class Bridge:
         return await (await self.running()).messages(session, before, limit)
 
     async def connected(self, agent: str) -> bool:
-        """Whether an agent's own process is linked to this window's hub: its events arrive, and prompts reach it."""
+        """Whether an agent's own hub is linked to this window's hub: its events arrive, and prompts reach it."""
         return self.hub is not None and await self.hub.connected(agent)
 
     async def ran(self, session: str, after: float, before: float) -> Sequence[Ran]:

@@ -24,7 +24,7 @@ class Addressee(msgspec.Struct, frozen=True):
     mode: str = ""
     """How much it may do before it asks."""
     mail: bool = False
-    """Its own process gets the prompts: it is not the agent of this window."""
+    """Its own hub gets the prompts: it is not the agent of this window."""
     program: bool = False
     """It is another vendor's program."""
     ended: bool = False
