@@ -249,7 +249,10 @@ async def test_it_ends_when_there_is_nothing_left_to_do(place: Place) -> None:
     place.run("hub", "start")
     assert place.run("hub", "stop") == "The hub was stopped.\n"
     place.run("agent", "spawn", "--cli", "sh -c 'until test -e end; do sleep 0.05; done'", "--name", "a")
-    assert place.run("hub", "stop") == "The hub was stopped. Programs in terminals keep running; our own agents wait for the next one.\n"
+    assert (
+        place.run("hub", "stop")
+        == "The hub was stopped. Programs in terminals keep running; our own agents wait for the next one.\n"
+    )
     with start_gsh("hub", "run", "--idle", "0.4", cwd=place.project) as process:
         keeper = await place.keeper()
         assert keeper.process.pid == process.pid
