@@ -96,7 +96,7 @@ async def test_it_is_a_consumer_and_says_what_will_appear() -> None:
         assert isinstance(app.pane, EventConsumer)
         await app.opened(pilot)
         shown = " ".join(row.strip() for row in screen_rows(app.pane.transcript))
-        assert "Ask a question" in shown and "enter sends it" in shown
+        assert "f8 start an agent · f3 resume · / commands" in shown
         assert app.asked == []
 
 
@@ -129,7 +129,7 @@ async def test_without_a_model_it_says_in_a_few_rows_what_to_do() -> None:
         assert len(rows) == 2, "one next step"
         app.pane.consume([ModelChanged(agent="0001", provider="offline", model="offline")])
         app.pane.consume([ModelChanged(agent="main", provider="anthropic", model="m")])
-        assert "Ask a question" in " ".join(screen_rows(app.pane.transcript))
+        assert "f8 start an agent" in " ".join(screen_rows(app.pane.transcript))
 
 
 async def test_a_turn_from_the_prompt_to_its_end() -> None:
@@ -335,4 +335,4 @@ async def test_a_conversation_that_is_being_loaded_does_not_look_empty() -> None
         assert "needle in output 599" in "".join(screen_rows(app.pane.transcript))
         app.pane.consume([SessionOpened(agent="main", session="t", title="", cwd="/", messages=0)])
         await wait_until_drawn(pilot, app.pane.transcript)
-        assert any("Ask a question" in row for row in screen_rows(app.pane.transcript))
+        assert any("f8 start an agent" in row for row in screen_rows(app.pane.transcript))

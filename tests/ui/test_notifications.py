@@ -146,6 +146,29 @@ async def test_what_was_missed_is_told_at_the_return() -> None:
         assert len(app.told) == 2
 
 
+async def test_what_was_missed_is_whole_words_in_its_row_and_gone_with_the_next_key() -> None:
+    now = 0.0
+    app = Window()
+    async with app.run_test(size=(60, 20), notifications=True) as pilot:
+        await settled(pilot)
+        watch = Attention(app, clock=lambda: now)
+        now = 2 * AWAY
+        names = ("parser-empty-lines", "documentation", "review")
+        watch.consume([msgspec.structs.replace(TURN, agent=name) for name in names])
+        watch.pressed()
+        await pilot.pause()
+        assert [one.message for one in app._notifications] == ["While you were away: 2 more · review is done"]
+        assert app.notices[-1][2].startswith("parser-empty-lines is done\n"), "the history has all of it"
+        now += 0.1
+        watch.pressed()
+        await pilot.pause()
+        assert app._notifications, "it was on its way already"
+        now += 2
+        watch.pressed()
+        await pilot.pause()
+        assert not app._notifications
+
+
 async def test_nobody_is_called_about_a_muted_agent() -> None:
     app = Telling()
     async with app.run_test() as pilot:

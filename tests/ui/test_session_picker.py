@@ -9,8 +9,9 @@ from textual.widgets import Input
 from gshtui.bus.messages import Message, Text
 from gshtui.store.tables.message_table import StoredMessage
 from gshtui.store.tables.session_table import SessionInfo
-from gshtui.ui.conversation.session_picker import WIDE, Preview, SessionsScreen
+from gshtui.ui.conversation.session_picker import WIDE, Preview, SessionsScreen, parted
 from gshtui.ui.kit.drawing.themes import ThemedApp
+from gshtui.ui.kit.widgets.dialogs import PickerChoice
 from tests.kit.transcript_host import STYLES, screen_rows
 
 NOW = 1_800_000_000.0
@@ -68,6 +69,14 @@ async def pressed(pilot: Pilot[None], *keys: str) -> None:
     await pilot.press(*keys)
     await pilot.app.workers.wait_for_complete()
     await pilot.pause()
+
+
+def test_conversations_of_one_title_say_when_they_were_begun() -> None:
+    rows = [PickerChoice(id, title) for id, title in (("a", "look"), ("b", "look"), ("c", "look"), ("d", "other"))]
+    begun = [NOW, NOW - 60, NOW - 86_400, NOW]
+    names = [row.name for row in parted(rows, begun, NOW)]
+    assert names[3] == "other" and len(set(names)) == 4
+    assert [len(name) - len("look · ") for name in names[:3]] == [5, 5, 16]
 
 
 async def test_conversations_are_searched_filtered_and_previewed() -> None:

@@ -138,6 +138,20 @@ def test_no_line_is_wider_than_the_pane_and_each_has_its_agent(width: int) -> No
     assert "名前" in lines[first].plain
 
 
+def test_the_end_of_what_the_marked_agent_said_takes_the_rows_that_a_wide_list_leaves() -> None:
+    said = "\n".join(f"line {n} \x1b[2J" for n in range(50))
+    events = changed(SEARCH, row("0009", "talker", report=said))
+    listing = list_agents(after(*events))
+    bare = [line.plain for line in draw_agents(listing, 100, NOW, "0009")[0]]
+    for rows in (len(bare), len(bare) + 1, len(bare) + 2, 30):
+        lines, owners = draw_agents(listing, 100, NOW, "0009", rows)
+        assert len(lines) == len(owners) and len(lines) <= max(rows, len(bare))
+        shown = [line.plain.split("⟨")[0].strip() for line in lines[len(bare) :]]
+        count = max(0, rows - len(bare) - 1)
+        assert shown == (["", *(f"line {n}" for n in range(50 - count, 50))] if count else [])
+    assert "line 49" not in "".join(line.plain for line in draw_agents(listing, 40, NOW, "0009", 30)[0])
+
+
 def test_what_is_said_of_one_agent() -> None:
     def drawn(*events: Event, width: int = 40, chosen: str = "") -> list[str]:
         lines = draw_agents(list_agents(after(*events)), width, NOW, chosen)[0]

@@ -13,6 +13,7 @@ from typing import Literal, get_args
 import msgspec
 from msgspec.structs import replace
 from rich.cells import cell_len
+from rich.segment import Segment
 from textual.content import Content
 
 from gshtui.guard.approval.question_text import only_line
@@ -169,13 +170,16 @@ _WORDS = {"tool": "working", "thinking": "thinking", "waiting": "needs you"}
 """What a status is called where its word says how it is known, and not what it is."""
 
 
-def draw_agents(listing: AgentListing, width: int, now: float, chosen: str = "") -> tuple[list[Content], list[str]]:
+def draw_agents(
+    listing: AgentListing, width: int, now: float, chosen: str = "", rows: int = 0
+) -> tuple[list[Content], list[str]]:
     """The lines of the list, and the id of each line's agent (empty: nobody's): one line each, and a second for who
     needs the person. Of the chosen one, all is said below the list.
 
     Args:
         now: seconds since the epoch.
         chosen: the agent under the cursor; empty if the pane is not focused.
+        rows: of the pane; what a wide list leaves of them shows the end of what the chosen one said last.
     """
     lines: list[Content] = []
     owners: list[str] = []
@@ -195,7 +199,22 @@ def draw_agents(listing: AgentListing, width: int, now: float, chosen: str = "")
         owners += [agent.id] * len(own)
     below = [Content.styled(words, _MUTED).truncate(width, ellipsis=True) for words in _left_out(listing)]
     below += [line for one in listing.placed if one.agent.id == chosen for line in _details(one.agent, width, now)]
+    marked = next((one.agent for one in listing.placed if one.agent.id == chosen), None)
+    if columns and marked is not None:
+        below += _last_words(marked, width, rows - len(lines) - len(below) - 1)
     return [*lines, *below], [*owners, *[""] * len(below)]
+
+
+def _last_words(agent: AgentView, width: int, room: int) -> list[Content]:
+    """The end of its last answer."""
+    if room < 1 or not agent.row.report:
+        return []
+    from gshtui.text.sanitise import plain  # not before the first letter
+    from gshtui.ui.kit.drawing.styled_lines import wrapped
+
+    said = plain("\n".join(agent.row.report.strip().splitlines()[-room:]))
+    lines = wrapped([Segment(said)], width)[-room:]
+    return [Content(), *(Content(line.text) for line in lines)]
 
 
 def age_of(agent: AgentView, now: float) -> str:

@@ -168,7 +168,7 @@ class AgentsPane(Pane):
                 self.show(None)
             return
         chosen = self.chosen.id if self.chosen is not None and self.has_focus else ""
-        lines, owners = draw_agents(self.listing, self.columns, self._clock(), chosen)
+        lines, owners = draw_agents(self.listing, self.columns, self._clock(), chosen, self.rows)
         self._owners = [*owners, *rooms]
         covered = [Content()] if self.line is not None and self.line.display else []
         self.show_lines([*lines, *below, *covered])

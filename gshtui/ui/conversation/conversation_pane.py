@@ -44,7 +44,7 @@ LoadRan = Callable[[str, float, float], Awaitable[Sequence[Ran]]]
 PAGE = 200
 """Messages loaded at a time."""
 _PROGRAM = "gsh-tui: one window for your shell and all your AI agents"
-_EMPTY = "Ask a question or describe a task: {prompt.submit} sends it."
+_EMPTY = "{agents.spawn} start an agent · {app.sessions} resume · / commands"
 _OFFLINE = "No model connected: {app.setup} connects one."
 
 

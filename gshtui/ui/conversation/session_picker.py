@@ -6,7 +6,9 @@ A preview stands beside the list, or below it where there is no room. Owns what 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -119,7 +121,7 @@ class SessionsScreen(Picker):
         self._search_messages()
         listed = self._listed
         fitting = [one for one in listed if not self._branch or self._branch_of(Path(one.cwd)) == self._branch]
-        rows = [self._row(one) for one in fitting]
+        rows = parted([self._row(one) for one in fitting], [one.created for one in fitting], self._now)
         headings = (*_COLUMNS[:-1], *(("folder",) if self._elsewhere else ()), _COLUMNS[-1])
         kept = [at for at in range(len(headings)) if any(row.columns[at] for row in rows)]
         rows = [replace(row, columns=tuple(row.columns[at] for at in kept)) for row in rows]
@@ -204,6 +206,20 @@ class SessionsScreen(Picker):
         later = [branch for branch in branches if branch > self._branch]
         self._branch = later[0] if later else ""
         self.fill()
+
+
+def parted(rows: Sequence[PickerChoice], begun: Sequence[float], now: float) -> list[PickerChoice]:
+    """The rows; conversations of one title say when each was begun."""
+    count = Counter(row.name for row in rows)
+    return [
+        replace(row, name=f"{row.name} · {_when(at, now)}") if count[row.name] > 1 else row
+        for row, at in zip(rows, begun, strict=True)
+    ]
+
+
+def _when(at: float, now: float) -> str:
+    began = datetime.fromtimestamp(at)
+    return f"{began:%H:%M}" if began.date() == datetime.fromtimestamp(now).date() else f"{began:%Y-%m-%d %H:%M}"
 
 
 _COLUMNS = ("age", "msgs", "cost", "branch", "agent", "model")

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Coroutine
 from typing import Any, cast
 
+from rich.cells import cell_len
 from rich.console import RenderableType
 from textual import events
 from textual.app import App
@@ -40,8 +41,15 @@ def _is_brief(notice: Notification) -> bool:
     return notice.severity == "information" and notice.timeout <= BRIEF
 
 
-def _in_a_row(text: str) -> str:
-    return " · ".join(line for line in text.split("\n") if line.strip())
+def _in_a_row(text: str, width: int) -> str:
+    """The lines beside each other; where there is no room for all of them, the newest and how many more there are."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    row = " · ".join(lines)
+    return row if cell_len(row) <= width or len(lines) < 2 else f"{len(lines) - 1} more · {lines[-1]}"
+
+
+_FRAME = 4
+"""Cells around the words of a notice."""
 
 
 _NOTICES = 200
@@ -162,13 +170,21 @@ class AppBase(IsolatingApp):
         """Show a notice in one row; it draws no Markdown, so what our own words have of it is left out."""
         text, title = unmarked(message), str(options.pop("title", ""))
         self.notices.append((time.time(), title, text))
-        super().notify(f"{title}: {_in_a_row(text)}" if title else _in_a_row(text), **options)
+        lead = f"{title}: " if title else ""
+        super().notify(lead + _in_a_row(text, self.size.width - _FRAME - cell_len(lead)), **options)
+
+    def hide_titled(self, title: str) -> None:
+        """Take the notices with this title from the screen; the history keeps them."""
+        for notice in [one for one in self._notifications if one.message.startswith(f"{title}: ")]:
+            self._unnotify(notice)
 
     def withdraw(self, message: str) -> None:
         """Take a notice without a title back, since another one says it, too."""
         text = unmarked(message)
         self.notices = deque((one for one in self.notices if one[1:] != ("", text)), maxlen=_NOTICES)
-        self.call_later(self._hide, _in_a_row(text))  # it may still be on its way to the screen
+        self.call_later(
+            self._hide, _in_a_row(text, self.size.width - _FRAME)
+        )  # it may still be on its way to the screen
 
     def _hide(self, shown: str) -> None:
         for notice in [one for one in self._notifications if one.message == shown]:
