@@ -127,7 +127,7 @@ class AgentsFeature(Feature):
             self._mark_read_soon(agent.id)
 
     def _mark_read_soon(self, agent: str) -> None:
-        self.work(self._mark_read(agent), "default")
+        self.run_work(self._mark_read(agent), "default")
 
     async def _mark_read(self, agent: str) -> None:
         from gshtui.commands.declaration import CommandError
@@ -143,7 +143,7 @@ class AgentsFeature(Feature):
         self.window.post_message(OpenChanges(agent.row.worktree))
 
     def _copy(self, agent: AgentView) -> None:
-        self.work(self._copied(agent), "commands")
+        self.run_work(self._copied(agent), "commands")
 
     async def _copied(self, agent: AgentView) -> None:
         from gshtui.commands.declaration import CommandError

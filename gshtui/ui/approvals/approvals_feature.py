@@ -56,7 +56,7 @@ class ApprovalsFeature(Feature):
         self.window.push_screen(ValuesForm(request), answer)
 
     def _answer(self, message: ApprovalsPane.ProgramAnswered) -> None:
-        self.work(self._answered(message), "answers")
+        self.run_work(self._answered(message), "answers")
 
     async def _answered(self, message: ApprovalsPane.ProgramAnswered) -> None:
         from gshtui.commands.declaration import CommandError

@@ -70,7 +70,7 @@ class CallsFeature(Feature):
 
             await self.window.result_of(NoteTyping())
 
-        self.work(note(), "typing", exclusive=True)
+        self.run_work(note(), "typing", exclusive=True)
 
     def _join(self, call: str) -> None:
         """Enter a call; its tab opens once that is done."""
@@ -81,7 +81,7 @@ class CallsFeature(Feature):
 
     def open_soon(self, call: str) -> None:
         """Bring a call's tab to the front, creating it if needed."""
-        self.work(self._open(call), "calls")
+        self.run_work(self._open(call), "calls")
 
     async def _open(self, call: str) -> None:
         from gshtui.ui.calls.call_tab import CallTab

@@ -78,7 +78,7 @@ class ChangesFeature(Feature):
         made = DiffPane(worktree, fetch, self._perform)
         await self._tabs.open(worktree, title, lambda: made)
         if made.is_attached:
-            self.work(self._load_comments(made), "changes")
+            self.run_work(self._load_comments(made), "changes")
 
     def _perform(self, pane: DiffPane, key: str) -> None:
         """Do what the key says: to the worktree, to the change under the cursor or to the comments."""
@@ -89,13 +89,13 @@ class ChangesFeature(Feature):
                 if (here := pane.comment_here) is not None:
                     self._store(pane, lambda kept: [one for one in kept if one != here])
             case "diff.send":
-                self.work(self._send(pane), "changes")
+                self.run_work(self._send(pane), "changes")
             case "diff.edit":
-                self.work(self._edit(pane), "changes")
+                self.run_work(self._edit(pane), "changes")
             case "diff.stage" | "diff.discard":
                 self._change(pane, key)
             case _:
-                self.work(
+                self.run_work(
                     self._perform_command(key, pane.worktree, pane.action_reload if key == "diff.merge" else None),
                     "changes",
                 )
@@ -105,7 +105,7 @@ class ChangesFeature(Feature):
         if place is None:
             self.warn("No changed lines under the cursor.")
         else:
-            self.work(self._perform_command(key, place, pane.action_reload), "changes")
+            self.run_work(self._perform_command(key, place, pane.action_reload), "changes")
 
     async def _perform_command(self, key: str, row: object, then: Callable[[], None] | None) -> None:
         (value,) = await self.window.bridge.for_row([key], row)
@@ -158,7 +158,7 @@ class ChangesFeature(Feature):
                 kept = how(pane.comments)
             pane.show_comments(kept)
 
-        self.work(store(), "changes")
+        self.run_work(store(), "changes")
 
     def _comment(self, pane: DiffPane) -> None:
         from gshtui.ui.changes.line_comments import LineComment, commented_rows
@@ -229,7 +229,7 @@ class ChangesFeature(Feature):
             self.window.notify(f"Sent {count} to {row.name}.", markup=False, timeout=4)
             self._store(pane, lambda kept: [one for one in kept if one not in sent])
         else:
-            self.work(self._mail(pane, row, text, sent), "changes")
+            self.run_work(self._mail(pane, row, text, sent), "changes")
 
     async def _mail(self, pane: DiffPane, row: AgentRow, text: str, sent: tuple[LineComment, ...]) -> None:
         from gshtui.commands.declaration import CommandError

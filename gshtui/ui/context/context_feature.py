@@ -207,15 +207,15 @@ class ContextFeature(Feature):
         front = self._app.front
         for event in events:
             if isinstance(event, SessionOpened) and event.agent == front and event.messages:
-                self.work(self._restore(event.session), "restore", exclusive=True)
+                self.run_work(self._restore(event.session), "restore", exclusive=True)
             elif isinstance(event, SessionOpened) and event.agent == front:
                 self.mark_known()
             elif isinstance(event, MessageAppended) and event.message.role == "user":
-                self.work(self._pin(event), "pins")
+                self.run_work(self._pin(event), "pins")
         if any(isinstance(event, TurnFinished | ContextCut | CutUndone) and event.agent == front for event in events):
-            self.work(self._foretell(), "forecast", exclusive=True)
+            self.run_work(self._foretell(), "forecast", exclusive=True)
         if any(isinstance(event, SummaryProposed) for event in events):
-            self.work(self._show_summaries(events), "summaries")
+            self.run_work(self._show_summaries(events), "summaries")
 
     async def _restore(self, session: str) -> None:
         from gshtui.commands.declaration import CommandError

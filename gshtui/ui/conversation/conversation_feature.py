@@ -328,7 +328,7 @@ class ConversationFeature(Feature):
 
     def _send(self, message: SendPrompt) -> None:
         """Hand a prompt to an agent's own hub; while that does not listen, it waits as mail."""
-        self.work(self._hand_over(message.prompt), "prompts")
+        self.run_work(self._hand_over(message.prompt), "prompts")
 
     async def _hand_over(self, prompt: PromptSubmitted) -> None:
         if await self.window.bridge.connected(prompt.agent):

@@ -45,7 +45,7 @@ class Feature:
     def __init__(self, window: WorkbenchPort) -> None:
         self.window = window
 
-    def work(self, work: Coroutine[Any, Any, None], group: str, *, exclusive: bool = False) -> None:
+    def run_work(self, work: Coroutine[Any, Any, None], group: str, *, exclusive: bool = False) -> None:
         """Run this in a worker; what it raises does not end the window."""
         self.window.run_worker(work, group=group, exit_on_error=False, exclusive=exclusive)
 

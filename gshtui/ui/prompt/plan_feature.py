@@ -33,7 +33,7 @@ class PlanFeature(Feature):
         for event in events:
             match event:
                 case PlanEditRequested():
-                    self.work(self._edit(event), "editor", exclusive=True)
+                    self.run_work(self._edit(event), "editor", exclusive=True)
                 case AgentModeChanged():
                     (self._planning.add if event.mode == "plan" else self._planning.discard)(event.agent)
                 case TasksChanged():

@@ -71,7 +71,7 @@ class SettingsFeature(Feature):
     def consume(self, events: Sequence[Event]) -> None:
         """Settings were changed: by a row here, or by `config`."""
         keys = {event.key for event in events if isinstance(event, SettingChanged)}
-        self.work(self._apply(new_theme="ui.theme" in keys), "settings")
+        self.run_work(self._apply(new_theme="ui.theme" in keys), "settings")
 
     async def _open(self) -> bool:
         from gshtui.ui.settings.settings_screen import SettingsScreen
@@ -151,14 +151,16 @@ class SettingsFeature(Feature):
                 self._choose(row)
             case "model":
                 self.window.post_message(
-                    ChooseModel(lambda provider, model: self.work(self._use_model(row, provider, model), "settings"))
+                    ChooseModel(
+                        lambda provider, model: self.run_work(self._use_model(row, provider, model), "settings")
+                    )
                 )
             case "key":
                 self._press_key(row)
             case "persona":
-                self.work(self._edit_persona(self._personas[row.id.partition(" ")[2]]), "settings")
+                self.run_work(self._edit_persona(self._personas[row.id.partition(" ")[2]]), "settings")
             case "profile":
-                self.work(self._edit_profile(row.id.partition(" ")[2]), "settings")
+                self.run_work(self._edit_profile(row.id.partition(" ")[2]), "settings")
             case "new persona":
                 self._name_persona()
             case _:
@@ -230,7 +232,7 @@ class SettingsFeature(Feature):
 
         # The keys of the window are in the settings only once they are changed.
         seen = None if row.kind == "key" else json.dumps(self._value(row.id))
-        self.work(self._run(SetSetting(key=row.id, value=text, seen=seen)), "settings")
+        self.run_work(self._run(SetSetting(key=row.id, value=text, seen=seen)), "settings")
 
     def _value(self, key: str) -> object:
         from gshtui.settings.keys import flat
@@ -242,7 +244,7 @@ class SettingsFeature(Feature):
         from gshtui.commands.config_calls import ResetSetting
 
         if row.kind not in ("persona", "profile", "new persona"):
-            self.work(self._run(ResetSetting(key=row.id)), "settings")
+            self.run_work(self._run(ResetSetting(key=row.id)), "settings")
 
     async def _run(self, change: Returns[Any]) -> None:
         """Change a setting. A refusal is said, and all is shown again: what another program has changed too."""
@@ -269,7 +271,7 @@ class SettingsFeature(Feature):
     def _check(self, row: SettingRow) -> None:
         if row.provider:
             self.window.notify(f"Asking {row.provider} …", markup=False, timeout=3)
-            self.work(self._ask_provider(row.provider), "settings")
+            self.run_work(self._ask_provider(row.provider), "settings")
 
     async def _ask_provider(self, name: str) -> None:
         from gshtui.agents.commands.provider_command import CheckProvider
@@ -291,7 +293,7 @@ class SettingsFeature(Feature):
         def named(name: str | None) -> None:
             if name:
                 words = "You are …\n"
-                self.work(self._edit_persona(Persona(name.lower(), "What it is for", words)), "settings")
+                self.run_work(self._edit_persona(Persona(name.lower(), "What it is for", words)), "settings")
 
         self.window.push_screen(InputScreen("Name of the persona", hint="a-z, 0-9 and -"), named)
 

@@ -54,8 +54,8 @@ class ShellFeature(Feature):
     def routes(self) -> Sequence[FeatureRoute[Any]]:
         return (
             FeatureRoute(ShellPane.Wanted, self._perform),
-            FeatureRoute(ShellPane.Needs, lambda message: self.work(self._fetch(message), "shell rows")),
-            FeatureRoute(Note, lambda message: self.work(self._keep(message), "notes")),
+            FeatureRoute(ShellPane.Needs, lambda message: self.run_work(self._fetch(message), "shell rows")),
+            FeatureRoute(Note, lambda message: self.run_work(self._keep(message), "notes")),
         )
 
     def _perform(self, message: ShellPane.Wanted) -> None:
@@ -108,7 +108,7 @@ class ShellFeature(Feature):
         self.window.notify("Copied.", markup=False, timeout=2)
 
     def _with_output(self, record: ShellRecord, then: Callable[[str], object]) -> None:
-        self.work(self._fetched(record, then), "shell")
+        self.run_work(self._fetched(record, then), "shell")
 
     async def _fetched(self, record: ShellRecord, then: Callable[[str], object]) -> None:
         from gshtui.store.engine.store_errors import StoreError

@@ -97,7 +97,7 @@ class TerminalFeature(Feature):
             pane = await self._open(message.agent, write=message.write)
         except (NotReady, TerminalError, TmuxError) as error:
             if message.command and message.enter:
-                self.work(self._run_outside(message.command), "terminals")
+                self.run_work(self._run_outside(message.command), "terminals")
             else:
                 self.window.notify(str(error), severity="error", markup=False)
             return False
@@ -105,7 +105,7 @@ class TerminalFeature(Feature):
             self.window.input_line.focus()
         if message.attach:
             pane.take_keys()
-        self.work(self._go_on(message, pane, before), "terminals")
+        self.run_work(self._go_on(message, pane, before), "terminals")
         return True
 
     async def _go_on(self, message: OpenTerminal, pane: TerminalPane, before: str) -> None:
