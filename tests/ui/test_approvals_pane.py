@@ -26,6 +26,7 @@ from gshtui.ui.approvals.approvals_pane import ApprovalsPane, ReasonInput
 from gshtui.ui.approvals.question_view import Answers, QuestionView
 from gshtui.ui.approvals.rule_form import RuleForm
 from gshtui.ui.kit.widget_messages import OpenTerminal
+from gshtui.ui.kit.widgets.front_scroll import FrontScroll
 from gshtui.ui.prompt.addressee import Addressee
 from tests.kit.home import Home
 from tests.kit.keyboard import LONG, Keyboard
@@ -51,6 +52,9 @@ class Clock:
 
 WARNING = "Not in the sandbox: it reaches 10.0.0.1, which no rule allows."
 LINE = "make x && make y && make z"
+
+
+DIFF = "@@ -1 +1 @@\n-a\n+b\n"
 
 
 class Asked(PromptHost):
@@ -909,6 +913,44 @@ async def test_one_key_allows_what_the_waiting_row_says_in_full(
         assert app.answers == ([("a1", "once", "")] if answered else [])
         assert app.focused is (app.area.input if answered else app.pane), "else it is shown whole"
         assert app.area.input.text == "half a prompt"
+
+
+class Shower(FrontScroll):
+    """A conversation that shows the change that is asked about, or not."""
+
+    def __init__(self, *, shown: bool) -> None:
+        self.shown = shown
+
+    def shows_change(self, call: str, diff: str) -> bool:
+        return self.shown and (call, diff) == ("c1", DIFF)
+
+
+@pytest.mark.parametrize("before", [False, True], ids=["in sight", "scrolled away"])
+async def test_one_key_allows_a_change_that_the_conversation_shows_whole(before: bool) -> None:
+    app = Asked()
+    async with app.run_test(size=(80, 24)) as pilot:
+        conversation = Shower(shown=True)
+        app.area.scrolls(conversation)
+        app.feed(make_question(1, tool="edit", effect="write", subject="a.py", diff=DIFF))
+        await pilot.pause()
+        assert "wants to edit a.py" in app.heading and "alt+a allow" in app.heading
+        conversation.shown = not before
+        await app.press(pilot, "alt+a")
+        assert app.answers == ([] if before else [("a1", "once", "")])
+        assert app.pane.has_class("-open") is before
+
+
+async def test_what_was_not_read_of_one_question_keeps_no_other_from_its_answer() -> None:
+    app = Asked()
+    async with app.run_test(size=(80, 24)) as pilot:
+        lines = "".join(f"+line {n}\n" for n in range(200))
+        app.feed(make_question(1, tool="edit", effect="write", subject="a.py", diff=f"@@ -0,0 +1,200 @@\n{lines}"))
+        await app.review(pilot)
+        await app.press(pilot, "4")
+        app.feed(make_question(2))
+        await pilot.pause()
+        await app.press(pilot, "alt+a")
+        assert [(id, decision) for id, decision, _ in app.answers] == [("a1", "deny"), ("a2", "once")]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,15 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from gshtui.bus.context_data import Receipt
-from gshtui.bus.events.agent_events import MessageAppended, ModelChanged, TextDelta, TurnFinished, TurnStarted
+from gshtui.bus.events.agent_events import (
+    MessageAppended,
+    ModelChanged,
+    TextDelta,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+)
+from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.context_events import ContextCut
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted, InputCommandStarted
@@ -336,3 +344,30 @@ async def test_a_conversation_that_is_being_loaded_does_not_look_empty() -> None
         app.pane.consume([SessionOpened(agent="main", session="t", title="", cwd="/", messages=0)])
         await wait_until_drawn(pilot, app.pane.transcript)
         assert any("f8 start an agent" in row for row in screen_rows(app.pane.transcript))
+
+
+@pytest.mark.parametrize(("changed", "rows", "whole"), [(1, 9, True), (1, 2, False), (30, 50, False)])
+async def test_a_call_that_waits_shows_its_change_and_knows_whether_all_of_it_is_in_sight(
+    changed: int, rows: int, whole: bool
+) -> None:
+    diff = f"--- a.py\n+++ a.py\n@@ -1,{changed} +1,{changed} @@\n"
+    diff += "".join(f"-old {n}\n" for n in range(changed)) + "".join(f"+new {n}\n" for n in range(changed))
+    who: dict[str, Any] = {"agent": "main", "session": "s"}
+    app = Host(record(3))
+    async with app.run_test(size=(80, rows)) as pilot:
+        await app.opened(pilot)
+        call = ToolCall("c", "edit", {"path": "a.py"})
+        app.pane.consume([MessageAppended(message=Message("m", "assistant", (Text("I edit " * 40), call)), **who)])
+        app.pane.consume([ToolStarted(message="m", call="c", tool="edit", arguments=call.arguments, **who)])
+        asked = ApprovalRequested(approval="a", call="c", tool="edit", effect="write", subject="a.py", diff=diff, **who)
+        app.pane.consume([asked])
+        await wait_until_drawn(pilot, app.pane.transcript)
+        shown = screen_rows(app.pane.transcript)
+        assert any("old 0" in row for row in shown) or rows < 9
+        assert app.pane.transcript.shows_change("c", diff) is whole
+        assert not app.pane.transcript.shows_change("c", diff + "+more\n")
+        assert not app.pane.transcript.shows_change("d", diff)
+        if whole:
+            app.pane.transcript.scroll_rows(-6)
+            await wait_until_drawn(pilot, app.pane.transcript)
+            assert not app.pane.transcript.shows_change("c", diff)

@@ -40,26 +40,8 @@ _OWN_WORDS = {
 """Questions that are about no tool of an agent, by the name that stands for one: what is asked."""
 _SENTENCES = frozenset(("mcp_server", "mcp_question", "mcp_sampling", "mcp_sign_in", "workflow_continue"))
 """Those of them whose subject says it all."""
-_GENERAL = frozenset(
-    [
-        "do",
-        "you",
-        "want",
-        "would",
-        "like",
-        "to",
-        "proceed",
-        "continue",
-        "run",
-        "execute",
-        "allow",
-        "approve",
-        "the",
-        "this",
-        "following",
-        "command",
-        "execution",
-    ]
+_GENERAL = re.compile(
+    r"(?i)(?:(?:do|would|you|want|like|to|proceed|continue|run|execute|allow|the|this|following)\b *)+(?:command)?\?"
 )
 """The words of a program's question that say nothing which what it is about does not say."""
 DECISIONS = {
@@ -99,7 +81,7 @@ def question_row(request: ApprovalRequested, name: str = "", *, short: bool = Fa
     subject = one_line(request.subject, 400)
     if request.effect == PROGRAM and (told := only_line(request.detail)):
         parts = (one_line(told, 400), subject)  # first what a question is about, but a statement before its prompt
-        general = subject.endswith("?") and _GENERAL.issuperset(re.findall(r"\S+", subject[:-1].lower()))
+        general = _GENERAL.fullmatch(subject)
         subject = parts[0] if general else " · ".join(parts if subject.endswith("?") else parts[::-1])
     if subject and (short or request.effect == PROGRAM):
         return f"{who}: {subject}" if short else f"{who} asks: {subject}"

@@ -124,6 +124,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         appears: told whether the panel is shown now.
         wrote: told when a reason that is being written has changed.
         folder: where the window's own agent works: that goes without saying in the row that waits.
+        shows_change: whether all of the change that a call wants to make is on the screen now, above the panel.
         clock: monotonic seconds, the clock that Textual stamps keys with.
     """
 
@@ -172,6 +173,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         wrote: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
         folder: str = "",
+        shows_change: Callable[[str, str], bool] = lambda _call, _diff: False,
     ) -> None:
         super().__init__(id="approvals")
         self.state = ApprovalsState()
@@ -184,6 +186,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         self._wrote = wrote
         self._clock = clock
         self._folder = folder
+        self._shows_change = shows_change
         self._bound = BoundKeys()
         self._keys = AnswerKeys()
         self._came_from: Widget | None = None
@@ -265,6 +268,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         request = self.state.shown
         if request is None or not (self.is_attached and self.region.height):
             return
+        if request.diff and not self._is_open and self._change_is_shown is not self._whole:
+            self._draw_row(request)  # the conversation is laid out only now
         self._keys.show_row(request.approval, self._clock())
         if self._seen:
             asked = self.state.programs.get(request.approval)
@@ -279,7 +284,13 @@ class ApprovalsPane(Vertical, can_focus=True):
     @property
     def _seen(self) -> bool:
         """Whether all that would be decided is shown."""
-        return self.has_class("-open") or self._whole
+        return self.has_class("-open") or (self._whole and self._change_is_shown)
+
+    @property
+    def _change_is_shown(self) -> bool:
+        """Whether the change in question, if it is about one, is shown whole above the row that waits."""
+        request = self.state.shown
+        return request is not None and (not request.diff or self._shows_change(request.call, request.diff))
 
     @property
     def _unread(self) -> frozenset[str]:
@@ -287,7 +298,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         them, since what its digits do is known by its words alone.
         """
         asked = self.state.programs.get(self.state.front)
-        hidden = self.query_one(QuestionView).unread
+        hidden = self.has_class("-open") and self.query_one(QuestionView).unread
         if asked is None:
             return _ALLOWING if hidden else frozenset[str]()
         return frozenset(one.key for one in asked.choices) if hidden or asked.partial else frozenset[str]()
@@ -351,7 +362,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         told = only_line(request.detail) if request.effect == PROGRAM else ""
         others = [line for line in parts.head[1:] if line.text.strip() != told]
         here = parts.where in ("", f"in {self._folder}")
-        all_said = here and not parts.diff and all(line.kind == "warning" for line in others)
+        all_said = here and self._change_is_shown and all(line.kind == "warning" for line in others)
         behind = "".join(f" · {line.text}" for line in others) if all_said else ""
         allow = f"{key_of(self, 'approval.allow')} allow · " if self._once and all_said else ""
         deny = f"{key_of(self, 'approval.refuse')} deny · " if self._takes_reason else ""

@@ -275,7 +275,9 @@ class ConversationState(msgspec.Struct):
             return []
         if isinstance(event, ToolOutput):
             return self._put(replace(tool, status="running", output=(tool.output + event.text)[-_TAIL:]))
-        return self._put(replace(tool, status="asked" if isinstance(event, ApprovalRequested) else "running"))
+        if isinstance(event, ApprovalRequested):
+            return self._put(replace(tool, status="asked", diff=event.diff))
+        return self._put(replace(tool, status="running"))
 
     def _run(self, event: InputCommandStarted | InputCommandPrinted | InputCommandFinished) -> list[Operation]:
         """A person's command. No turn ends it, so it is not one of the calls."""

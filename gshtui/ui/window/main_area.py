@@ -170,6 +170,7 @@ class PromptArea(Vertical):
             wrote=self.input.drafts.keep_soon,
             clock=clock,
             folder=str(project or ""),
+            shows_change=self._shows_change,
         )
         self.input.drafts.beside = self._half_written
         self.tasks = TasksStrip(agent)
@@ -247,6 +248,10 @@ class PromptArea(Vertical):
     def _ask(self, asking: bool) -> None:
         """A question gets the empty row above the input where there are few."""
         self.set_class(asking, "-asking")
+
+    def _shows_change(self, call: str, diff: str) -> bool:
+        front = self.input.front_scroll
+        return front is not None and front.shows_change(call, diff)
 
     def _input(self) -> Widget | None:
         return self.input

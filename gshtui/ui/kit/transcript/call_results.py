@@ -94,7 +94,7 @@ def result_lines(tool: ToolEntry, page: Page, *, brief: bool = False) -> list[St
         return [line.behind(bar) for line in _row(word, look, inner)] if word else []
     elif failed:
         lines = _piece(tool, most, look, inner, wraps="words")
-    elif not most or tool.status == "asked":
+    elif not most or (tool.status == "asked" and not tool.diff):
         return []
     elif tool.diff:
         lines = [*_change(tool.diff, 2 * most, inner), *_remarks(tool, 2 * most, inner)]
@@ -103,6 +103,12 @@ def result_lines(tool: ToolEntry, page: Page, *, brief: bool = False) -> list[St
     if tool.cut and not tool.live and not tool.diff and lines:
         lines = [cut_line(tool, inner), *lines]
     return [line.behind(bar) for line in lines]
+
+
+def shows_whole_change(tool: ToolEntry, page: Page) -> bool:
+    """Whether the lines under a call that is not opened hold all that it changes."""
+    most = page.result_lines
+    return bool(most and tool.diff) and not compact_rows(tool.diff, 2 * most)[1]
 
 
 def printed_rows(tool: ToolEntry) -> list[str]:

@@ -20,6 +20,7 @@ from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.colour_support import has_few_colours
 from gshtui.ui.kit.textual.kept_lines import KeptLines
 from gshtui.ui.kit.textual.typed_app import app_of, copy_text
+from gshtui.ui.kit.transcript.call_results import shows_whole_change
 from gshtui.ui.kit.transcript.cursor_parts import answer_near, code_near, message_near, prompt_of
 from gshtui.ui.kit.transcript.document import TranscriptDocument, selected_text
 from gshtui.ui.kit.transcript.entries import CutEntry, Entry, PromptEntry, ToolEntry
@@ -330,6 +331,19 @@ class Transcript(KeptLines, can_focus=True):
 
     def on_blur(self) -> None:
         self.refresh()
+
+    def shows_change(self, call: str, diff: str) -> bool:
+        """Whether all rows of this change, which a call wants to make, are on the screen now."""
+        if not self.is_on_screen:
+            return False
+        for first in self.viewport.rows:
+            sheet, entry = first.sheet, first.sheet.entry
+            if isinstance(entry, ToolEntry) and entry.id.rpartition("/")[2] == call:
+                seen = {row.at for row in self.viewport.rows if row.sheet is sheet}
+                whole = entry.diff == diff and len(sheet.blocks) == 1 and not (sheet.opened or sheet.brief)
+                whole = whole and seen.issuperset(range(sheet.gap, sheet.heights[0]))
+                return whole and shows_whole_change(entry, self.document.page)
+        return False
 
     # Scrolling and drawing.
 

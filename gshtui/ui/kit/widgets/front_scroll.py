@@ -35,6 +35,15 @@ class PromptWalker(Protocol):
     def action_end(self) -> None: ...
 
 
+@runtime_checkable
+class ChangeShower(Protocol):
+    """A tab with the changes that calls want to make."""
+
+    def shows_change(self, call: str, diff: str) -> bool:
+        """Whether all of it is on the screen now."""
+        ...
+
+
 class FrontScroll:
     """See the module."""
 
@@ -63,6 +72,11 @@ class FrontScroll:
         """Whether the reader has gone to a prompt in what is in front, and not left it."""
         front = self._deck.front_widget
         return isinstance(front, PromptWalker) and front.standing
+
+    def shows_change(self, call: str, diff: str) -> bool:
+        """Whether all of the change that a call wants to make is on the screen now."""
+        front = self._deck.front_widget
+        return isinstance(front, ChangeShower) and front.shows_change(call, diff)
 
     def go_back(self) -> bool:
         """Leave the prompt that the reader stands at, for the end; False: the reader stands at none."""
