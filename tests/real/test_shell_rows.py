@@ -84,3 +84,25 @@ async def test_an_empty_record_has_no_rows(tmp_path: Path) -> None:
     async with closing_async(await Store.open(tmp_path / "gsh.db")) as store:
         found = await store.shells.rows(Filter(), -1, 200)
         assert (found.start, found.total, found.rows) == (0, 0, ())
+
+
+async def test_the_same_files_again_renew_the_newest_row(store: Store) -> None:
+    """As the pane has it: neither says twelve times what changed twelve times."""
+
+    async def add(text: str, at: float) -> None:
+        await store.shells.add_note_once(ShellNote("file", text, at, cwd="/src"), 3.0)
+
+    for at in range(5_000, 5_120, 10):
+        await add("a.py", T + at)
+    await add("b.py", T + 5_200)
+    await add("a.py", T + 5_300)
+    await store.shells.add_all([command(540)])
+    await add("a.py", T + 5_410)
+    rows = (await store.shells.rows(Filter(), 0, 10_000)).rows[419:]
+    assert [(row.text if isinstance(row, ShellNote) else "make", row.at - T) for row in rows] == [
+        ("a.py", 5_110),
+        ("b.py", 5_200),
+        ("a.py", 5_300),
+        ("make", 5_400),
+        ("a.py", 5_410),
+    ]

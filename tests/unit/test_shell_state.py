@@ -63,6 +63,19 @@ def test_commands_and_what_stands_between_them() -> None:
     ]
 
 
+def test_the_same_files_again_renew_the_newest_row() -> None:
+    def changed(path: str, at: float) -> FilesChanged:
+        return FilesChanged(changes=(FileChange(path, "modified"),), at=at)
+
+    state = recorded(LogState(), ran(1))
+    for at in range(2, 14):
+        state = reduce(state, changed("a.py", T + at))
+    assert all_rows(state) == [ran(1), ShellNote("file", "a.py", T + 13)]
+    state = reduce(reduce(state, changed("b.py", T + 14)), changed("a.py", T + 15))
+    state = reduce(recorded(state, ran(16)), changed("a.py", T + 17))
+    assert [row.text for row in all_rows(state) if isinstance(row, ShellNote)] == ["a.py", "b.py", "a.py", "a.py"]
+
+
 def test_the_end_of_a_command_takes_its_place() -> None:
     state = recorded(LogState(), ran(1, exit=None), ran(2, exit=None), ran(1, exit=3))
     assert all_rows(state) == [ran(1, exit=3), ran(2, exit=None)]

@@ -38,10 +38,18 @@ def add_note(connection: sqlite3.Connection, note: ShellNote, seq: int = 0) -> S
 
 
 def add_note_once(connection: sqlite3.Connection, note: ShellNote, seconds: float) -> None:
-    """Keep a note, unless the same one was kept within so many seconds."""
+    """Keep a note, unless the same one was kept within so many seconds; one that repeats the newest row renews it."""
+    what = (note.kind, clean_text(note.text), clean_text(note.cwd))
+    newest = connection.execute(
+        "SELECT id, at, kind, text, cwd FROM shell_notes WHERE at >= (SELECT coalesce(max(id), 0) / 1e6 FROM history)"
+        " ORDER BY at DESC, id DESC LIMIT 1"
+    ).fetchone()
+    if newest is not None and newest[2:] == what:
+        connection.execute("UPDATE shell_notes SET at = ? WHERE id = ?", (max(newest[1], sound(note.at)), newest[0]))
+        return
     same = connection.execute(
         "SELECT 1 FROM shell_notes WHERE at >= ? AND kind = ? AND text = ? AND cwd = ?",
-        (sound(note.at) - seconds, note.kind, clean_text(note.text), clean_text(note.cwd)),
+        (sound(note.at) - seconds, *what),
     ).fetchone()
     if same is None:
         add_note(connection, note)

@@ -91,7 +91,7 @@ def reduce(state: LogState, event: Event) -> LogState:
         case ShellFolderChanged(new=new) if new:
             return _with_row(state, ShellNote("folder", new, event.at, event.shell, new))
         case FilesChanged():
-            return _with_row(state, files_note(event, state.project))
+            return _with_files(state, files_note(event, state.project))
         case HubStarted():
             return _out_of_place(replace(state, project=event.project or event.cwd))
         case _:
@@ -148,6 +148,16 @@ def _near(pages: dict[int, tuple[Row, ...]], number: int) -> dict[int, tuple[Row
 
 def _out_of_place(state: LogState) -> LogState:
     return replace(state, stale=state.stale + 1)
+
+
+def _with_files(state: LogState, note: ShellNote) -> LogState:
+    """With changed files; the same ones again renew the newest row."""
+    last = state.last
+    if not isinstance(last, ShellNote) or state.stale or replace(last, id=note.id, at=note.at) != note:
+        return _with_row(state, note)
+    number = (state.total - 1) // PAGE
+    page = (*state.pages[number][:-1], replace(last, at=max(last.at, note.at)))
+    return replace(state, pages={**state.pages, number: page})
 
 
 def _with_record(state: LogState, record: ShellRecord) -> LogState:
