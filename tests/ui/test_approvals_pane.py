@@ -1011,17 +1011,52 @@ async def test_one_key_answers_nothing_that_took_the_place_of_another_question(
         assert app.answers == [("a2", decision, "")]
 
 
+@pytest.mark.parametrize(
+    ("after", "written", "reason"),
+    [
+        (READ, "use make instead", "use make instead"),
+        (READ, "two\nlines", "two lines"),
+        (READ, "/compact", ""),  # a command is no reason
+        (READ, "", ""),
+        (READ / 2, "meant for the first", ""),
+    ],
+)
+@pytest.mark.parametrize("diff", ["", DIFF])
+async def test_one_key_denies_with_what_is_written_in_the_input(
+    after: float, written: str, reason: str, diff: str
+) -> None:
+    app = Asked()
+    async with app.run_test(size=(120, 24)) as pilot:
+        app.feed(make_question(1, diff=diff))
+        await pilot.pause()
+        assert "alt+u deny · " in app.heading
+        app.area.input.insert(written)
+        await pilot.pause()
+        assert ("alt+u deny with your text" in app.heading) is bool(reason or after < READ)
+        if after < READ:
+            app.feed(ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn"), make_question(2))
+            await pilot.pause()
+        await app.press(pilot, "alt+u", after=after)
+        assert app.answers == ([("a1", "deny", reason)] if reason else [])
+        assert app.area.input.text == ("" if reason else written)
+        assert app.focused is (app.area.input if reason else app.pane)
+        if reason:
+            await app.press(pilot, "up")
+            assert app.area.input.text == written, "it is in the history"
+
+
 @pytest.mark.parametrize("fields", [{}, {"diff": "@@ -1 +1 @@\n-a\n+b\n"}, {"subject": "x " * 200}])
 async def test_one_key_and_enter_deny_with_a_reason(fields: dict[str, str]) -> None:
     app = Asked()
     async with app.run_test(size=(80, 24)) as pilot:
-        app.area.input.insert("half a prompt")
         app.feed(make_question(1, **fields))
         await pilot.pause()
         assert ("alt+u deny" in app.heading) is ("subject" not in fields)
-        await app.press(pilot, "alt+u", *"1 use make", "enter", gap=0.01)
+        await app.press(pilot, "alt+u", *"1 use make", gap=0.01)
+        assert "enter to deny" in app.heading
+        await app.press(pilot, "enter", after=0.01)
         assert app.answers == [("a1", "deny", "1 use make")]
-        assert app.focused is app.area.input and app.area.input.text == "half a prompt"
+        assert app.focused is app.area.input and not app.area.input.text
 
 
 @pytest.mark.parametrize("fields", [{}, {"diff": "@@ -1 +1 @@\n-a\n+b\n"}, {"subject": "x " * 200}])

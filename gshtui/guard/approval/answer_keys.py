@@ -420,8 +420,18 @@ class AnswerKeys:
     def refuse(self, question: str, at: float) -> ReasonBegun:
         """The person's own key denies the question in front with a reason that comes next, whether they read all of it
         or only its row."""
-        known = question == self._named and not self._replaced and at >= self._named_from
-        return self._begin_reason(question if known else "")  # never dropped, as in `press`
+        return self._begin_reason(question if self._is_known(question, at) else "")  # never dropped, as in `press`
+
+    def refuse_with(self, words: str, question: str, at: float) -> KeyChosen | None:
+        """As `refuse`, with a reason that was written before; `None`: the person may not know of this question."""
+        if not self._is_known(question, at):
+            return None
+        self._question = question
+        return self._close("deny", words)
+
+    def _is_known(self, question: str, at: float) -> bool:
+        """Whether at least its row was there for long enough when this key was pressed."""
+        return question == self._named and not self._replaced and at >= self._named_from
 
     def give_reason(self, words: str) -> Outcome:
         """Finish the reason: deny the question that it was started for, if that is still on the screen."""

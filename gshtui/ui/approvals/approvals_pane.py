@@ -84,12 +84,20 @@ _MORE = 27
 """Cells of the title in which the rows out of sight are counted."""
 
 
+def as_reason(text: str) -> str:
+    """A text that was written as a prompt, on one line; empty: it is a command, or too long for a reason."""
+    from gshtui.text.sanitise import one_line  # not before the first letter
+
+    text = text.strip()
+    return "" if text.startswith(("/", "!")) or len(text) > REASON_LIMIT else one_line(text, REASON_LIMIT)
+
+
 @always_draws_cursor  # it takes input for as long as it is shown
 class ReasonInput(FoldingArea, can_focus=False):
     """One line for the reason; the panel closes it."""
 
     def __init__(self, wrote: Callable[[], None]) -> None:
-        super().__init__(id="reason", placeholder="Reason, sent to the agent · enter to deny")
+        super().__init__(id="reason", placeholder="Reason, sent to the agent")
         self._wrote = wrote
 
     def changed(self) -> None:
@@ -112,6 +120,7 @@ _CHOICES: dict[str, Choice] = {
 }
 _ALLOWING: frozenset[str] = frozenset(("once", "session", "always"))
 VOID = "the question has changed, so this reason denies nothing; escape closes it"
+DENIES = "enter to deny"
 SOON = "too soon, so this reason denies nothing; escape closes it"
 
 
@@ -124,6 +133,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         appears: told whether the panel is shown now.
         wrote: told when a reason that is being written has changed.
         folder: where the window's own agent works: that goes without saying in the row that waits.
+        written: what stands in the input and may be the reason of a denial; empty: nothing.
         shows_change: whether all of the change that a call wants to make is on the screen now, above the panel.
         clock: monotonic seconds, the clock that Textual stamps keys with.
     """
@@ -173,6 +183,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         wrote: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
         folder: str = "",
+        written: Callable[[], str] = str,
         shows_change: Callable[[str, str], bool] = lambda _call, _diff: False,
     ) -> None:
         super().__init__(id="approvals")
@@ -186,6 +197,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         self._wrote = wrote
         self._clock = clock
         self._folder = folder
+        self._written = written
         self._shows_change = shows_change
         self._bound = BoundKeys()
         self._keys = AnswerKeys()
@@ -365,17 +377,19 @@ class ApprovalsPane(Vertical, can_focus=True):
         all_said = here and self._change_is_shown and all(line.kind == "warning" for line in others)
         behind = "".join(f" · {line.text}" for line in others) if all_said else ""
         allow = f"{key_of(self, 'approval.allow')} allow · " if self._once and all_said else ""
-        deny = f"{key_of(self, 'approval.refuse')} deny · " if self._takes_reason else ""
+        texts = (" with your text", " with text") if self._written() else ("",)
+        refuse = key_of(self, "approval.refuse") if self._takes_reason else ""
+        denials = [f"{refuse} deny{text} · " for text in texts if refuse] or [""]
         sign = ""
         if any(line.kind == "warning" for line in others) and (
             not all_said or cell_len(f"◆ {question_row(request, name)}{behind}  {allow}{key}") > width
         ):  # it is allowed where its warnings are read
             sign, behind, allow, all_said = "⚠ ", "", "", False
         words, short = (f"◆ {sign}{question_row(request, name, short=cut)}{behind}" for cut in (False, True))
-        offers = (f"{allow}{deny}{key}", f"{allow}{key}", key)
+        offers = (*(f"{allow}{deny}{key}" for deny in denials), f"{allow}{key}", key)
         ends = (f" answer{of}", of)
         # What it wants to do is said rather than how to deny it, but not rather than how to allow it, or how many wait.
-        groups = [(one, some) for some in (offers[:2], offers[2:]) for one in (words, short)]
+        groups = [(one, some) for some in (offers[:-1], offers[-1:]) for one in (words, short)]
         pairs = [(one, offer + end) for one, some in groups for offer in some for end in ends]
         cut = (short, next((one for one in (f"{key}{of}", key) if width - cell_len(one) >= _LEAST), ""))
         words, tail = next((pair for pair in pairs if cell_len("  ".join(pair)) <= width), cut)
@@ -505,8 +519,15 @@ class ApprovalsPane(Vertical, can_focus=True):
             self.review()
         await self._take(outcome)
 
-    async def refuse(self) -> None:
-        """Go to the question in front, and to the reason of its denial; where it takes none, say so."""
+    async def refuse(self) -> bool:
+        """Deny the question in front with what is written in the input, if the person knows of it: whether that was
+        done. Else go to it, and to the reason of its denial; where it takes none, say so.
+        """
+        if self._takes_reason and not self._is_open and (words := self._written()):
+            chosen = self._keys.refuse_with(words, self.state.front, self._pressed_at)
+            if chosen is not None:
+                self._settle(chosen)
+                return True
         outcome: Outcome = Swallowed()
         if not self.writing:
             outcome = Swallowed(NO_REASON)
@@ -516,6 +537,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         if not self.writing:
             self._keys.leave_reason()  # the words that may follow are no answer
         await self._take(outcome)
+        return False
 
     @property
     def _pressed_at(self) -> float:
@@ -627,7 +649,7 @@ class ApprovalsPane(Vertical, can_focus=True):
             case ReasonBegun():
                 if not self.query(ReasonInput):
                     await self.mount(ReasonInput(self._wrote))
-                self.show_message(outcome.why and (VOID if outcome.why == CHANGED else SOON))
+                self.show_message((VOID if outcome.why == CHANGED else SOON) if outcome.why else DENIES)
             case RuleBegun() if self.state.shown is not None:
                 await self.mount(RuleForm(self.state.shown))
                 self.call_after_refresh(lambda: self._keys.show_rule(self._clock()))

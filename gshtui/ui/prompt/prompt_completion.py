@@ -403,6 +403,12 @@ class WordCompletion:
         return chosen is not None and chosen.runs and at_end and self.wants_enter
 
     @property
+    def stands_whole(self) -> bool:
+        """Whether the marked command is what is written, so that enter runs it as well."""
+        chosen = self._popup.chosen
+        return chosen is not None and chosen.runs and self._area.text == f"/{chosen.insert}"
+
+    @property
     def pending(self) -> bool:
         """Whether candidates for the newest text are pending."""
         return self._completer.pending

@@ -136,7 +136,7 @@ class PromptInput(FoldingArea):
         self._show_addressee()
         self._lines = LineEditing(self)
         self._vi: ViEditing | None = None
-        self._used: KeyUse = "writing"
+        self._used: tuple[KeyUse, bool] = "writing", False
         """What keys did when that was announced last."""
         self.popup.changed = lambda: self.call_next(self._look_at_keys)  # once its candidates count
         self._cleared = False
@@ -230,6 +230,8 @@ class PromptInput(FoldingArea):
             return "searching"
         if self.popup.is_open:
             wanted: KeyUse = "running" if self._completion.wants_to_run else "choosing"
+            if self._completion.stands_whole:
+                return "running"
             return wanted if self._completion.wants_enter else "listing"
         if self._vi is not None and not self._vi.types:
             return "normal"
@@ -247,7 +249,7 @@ class PromptInput(FoldingArea):
 
     def _look_at_keys(self) -> None:
         # While candidates for the newest letter are awaited, the ones before it are still in sight.
-        if not self._completion.pending and (use := self.key_use) != self._used:
+        if not self._completion.pending and (use := (self.key_use, bool(self.text))) != self._used:
             self._used = use
             self.post_message(self.KeysChanged())
 
@@ -515,6 +517,10 @@ class PromptInput(FoldingArea):
         if isinstance(target, ToAgent):
             self._prompts[self.addressee.agent] = text
         self.post_message(self.Sent(text))
+        self.put_away(text)
+
+    def put_away(self, text: str) -> None:
+        """Empty it, since this text has been used; it is in the history."""
         self.past.add(text)
         self.place("")
         if self._vi is not None:

@@ -24,7 +24,7 @@ from textual.widgets import Static
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptEditRequested, PromptSubmitted, TurnStarted
 from gshtui.bus.events.session_events import SessionOpened
-from gshtui.ui.approvals.approvals_pane import ApprovalsPane
+from gshtui.ui.approvals.approvals_pane import ApprovalsPane, as_reason
 from gshtui.ui.kit.bridge import Bridge, NotReady
 from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.keys.key_table import KEYS
@@ -170,6 +170,7 @@ class PromptArea(Vertical):
             wrote=self.input.drafts.keep_soon,
             clock=clock,
             folder=str(project or ""),
+            written=lambda: "" if self.input.editing else as_reason(self.input.value),
             shows_change=self._shows_change,
         )
         self.input.drafts.beside = self._half_written
@@ -284,9 +285,10 @@ class PromptArea(Vertical):
             await self.action_review()
 
     async def action_refuse(self) -> None:
-        """Deny what waits with a reason, which is written next."""
+        """Deny what waits with a reason: what is written in the input, or else is written next."""
         if self.approvals.display:
-            await self.approvals.refuse()
+            if await self.approvals.refuse():
+                self.input.put_away(self.input.value)
         else:
             await self.action_review()
 
@@ -312,6 +314,7 @@ class PromptArea(Vertical):
         """Name what the input's keys do now."""
         message.stop()
         self.status.draw()
+        self.approvals.draw()
 
     def on_queue_pane_refused(self, message: QueuePane.Refused) -> None:
         """A prompt comes back; the one being edited is in the input already."""
