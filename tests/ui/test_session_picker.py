@@ -1,12 +1,13 @@
 """The full screen of conversations: what is listed, searched and previewed."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual.app import ComposeResult
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from gshtui.bus.messages import Message, Text
+from gshtui.store.sessions.session_calls import RemoveSessions, RenameSession
 from gshtui.store.tables.message_table import StoredMessage
 from gshtui.store.tables.session_table import SessionInfo
 from gshtui.ui.conversation.session_picker import WIDE, Preview, SessionsScreen, parted
@@ -29,8 +30,21 @@ THERE = [*HERE, session("b1", "Fix the tokens", "/src/aurora-fix"), session("c1"
 class Source:
     """A record that is known by heart."""
 
+    def __init__(self) -> None:
+        self.asked: list[object] = []
+        self.gone: set[str] = set()
+
+    async def here(self) -> Sequence[SessionInfo]:
+        return [one for one in HERE if one.id not in self.gone]
+
     async def everywhere(self) -> Sequence[SessionInfo]:
-        return THERE
+        return [one for one in THERE if one.id not in self.gone]
+
+    def change(self, call: object, then: Callable[[], None]) -> None:
+        self.asked.append(call)
+        if isinstance(call, RemoveSessions):
+            self.gone |= set(call.sessions)
+        then()
 
     async def saying(self, words: str) -> Sequence[str]:
         return ["a2"] if words == "ninja" else []
@@ -48,7 +62,8 @@ class PickerHost(ThemedApp[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.picker = SessionsScreen(HERE, NOW, "a2", Source(), lambda folder: BRANCHES[str(folder)])
+        self.source = Source()
+        self.picker = SessionsScreen(HERE, NOW, "a2", self.source, lambda folder: BRANCHES[str(folder)])
         self.answers: list[str | None] = []
 
     def compose(self) -> ComposeResult:
@@ -114,3 +129,21 @@ async def test_it_fits_every_screen() -> None:
             assert (preview.x >= listed.right) == (width >= WIDE) and (preview.y >= listed.bottom) == (width < WIDE)
             assert app.picker.query_one(".dialog-hint").region.bottom <= height
             assert listed.height >= (height - 10) * (1 if width >= WIDE else 0.6) - 1, "the list has all the room"
+
+
+async def test_the_marked_conversation_is_renamed_and_removed_by_keys_that_the_screen_names() -> None:
+    app = PickerHost()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pressed(pilot, "up")
+        named = str(app.screen.query_one(".dialog-hint", Static).content)
+        assert "ctrl+r to rename · ctrl+d to remove" in named and len(named) <= 72
+        assert app.picker.chosen == "a1"
+        await pressed(pilot, "ctrl+r", "end", *" at last", "enter")
+        assert app.source.asked == [RenameSession(session="a1", title=f"{HERE[0].title} at last")]
+        await pressed(pilot, "ctrl+d")
+        assert app.source.asked[1:] == [RemoveSessions(sessions=("a1",))]
+        assert app.titles() == ["new", "a2"]
+        while app.picker.chosen != "new":
+            await pressed(pilot, "up")
+        await pressed(pilot, "ctrl+d", "ctrl+r")
+        assert app.screen is app.picker and len(app.source.asked) == 2, "there is no conversation in that row"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gshtui.bus.event import Event
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gshtui.agents.agent_snapshot import AgentSnapshot
     from gshtui.bus.agent_data import AgentRow
     from gshtui.bus.events.agent_events import PromptSubmitted
+    from gshtui.commands.declaration import Returns
     from gshtui.providers.model_command import ListedModel, ModelList
     from gshtui.store.tables.message_table import StoredMessage
     from gshtui.store.tables.session_table import SessionInfo
@@ -184,7 +185,7 @@ class ConversationFeature(Feature):
         from gshtui.settings.git_info import branch
         from gshtui.ui.conversation.session_picker import SessionsScreen
 
-        here = await self.sessions(_LISTED)
+        here = await self.here()
         picker = SessionsScreen(here, self.window.clock(), self.window.session, self, branch)
 
         def chosen(session: str | None) -> None:
@@ -196,6 +197,14 @@ class ConversationFeature(Feature):
                 self.choose_session(session or "")
 
         self.window.push_screen(picker, chosen)
+
+    async def here(self) -> list[SessionInfo]:
+        """The conversations of this folder, newest first."""
+        return await self.sessions(_LISTED)
+
+    def change(self, call: Returns[object], then: Callable[[], None]) -> None:
+        """Rename or remove a conversation."""
+        self.window.perform(call, then)
 
     async def everywhere(self) -> list[SessionInfo]:
         """The conversations of all folders, newest first."""

@@ -24,11 +24,13 @@ from gshtui.text import units
 from gshtui.ui.conversation.conversation_state import ConversationState, older_operations
 from gshtui.ui.kit.keys.bound_keys import with_keys
 from gshtui.ui.kit.keys.key_table import bind
+from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.transcript.transcript import Transcript
-from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
+from gshtui.ui.kit.widgets.dialogs import InputScreen, Picker, PickerChoice
 from gshtui.ui.kit.widgets.line_field import LineField
 
 if TYPE_CHECKING:
+    from gshtui.commands.declaration import Returns
     from gshtui.store.tables.message_table import StoredMessage
     from gshtui.store.tables.session_table import SessionInfo
 
@@ -38,14 +40,26 @@ WIDE = 110
 _PREVIEWED = 12
 _SEARCHED = 3
 """Letters from which on the messages are searched."""
-_HINT = "{list.choose} to open · {sessions.folders} all folders · {sessions.branch} next branch · {list.close} to close"
+_HINT = (
+    "{list.choose} to open · {sessions.rename} to rename · {sessions.remove} to remove · {sessions.folders} all folders"
+)
+_MORE = " · {sessions.branch} next branch · {list.close} to close"
+"""Named as well where the screen is wide."""
 
 
 class SessionSource(Protocol):
     """The record, as far as this screen reads it. Each gives nothing where it cannot be read."""
 
+    async def here(self) -> Sequence[SessionInfo]:
+        """The conversations of this folder, newest first."""
+        ...
+
     async def everywhere(self) -> Sequence[SessionInfo]:
         """The conversations of all folders, newest first."""
+        ...
+
+    def change(self, call: Returns[object], then: Callable[[], None]) -> None:
+        """Rename or remove one, once the person has answered what that asks."""
         ...
 
     async def saying(self, words: str) -> Sequence[str]:
@@ -70,7 +84,12 @@ class SessionsScreen(Picker):
         branch_of: the branch that a folder has checked out.
     """
 
-    BINDINGS = [bind("sessions.folders", "folders"), bind("sessions.branch", "branch")]
+    BINDINGS = [
+        bind("sessions.folders", "folders"),
+        bind("sessions.branch", "branch"),
+        bind("sessions.rename", "rename"),
+        bind("sessions.remove", "remove"),
+    ]
     NAMES = 70
 
     def __init__(
@@ -107,7 +126,9 @@ class SessionsScreen(Picker):
             yield Static(Content(with_keys(self, _HINT)), classes="dialog-hint", markup=False)
 
     def on_resize(self) -> None:
-        self.set_class(self.size.width >= WIDE, "-wide")
+        is_wide = self.size.width >= WIDE
+        self.set_class(is_wide, "-wide")
+        self.query_one(".dialog-hint", Static).update(Content(with_keys(self, _HINT + _MORE * is_wide)))
 
     @property
     def _listed(self) -> Sequence[SessionInfo]:
@@ -198,6 +219,40 @@ class SessionsScreen(Picker):
 
     async def _list_all(self) -> None:
         self._all = await self._source.everywhere()
+        self.fill()
+
+    @property
+    def _marked(self) -> SessionInfo | None:
+        return next((one for one in self._listed if one.id == self.chosen), None)
+
+    def action_rename(self) -> None:
+        """Give the marked conversation another title."""
+        from gshtui.store.sessions.session_calls import RenameSession
+
+        if (marked := self._marked) is None:
+            return
+
+        def answered(title: str | None) -> None:
+            if title and title != marked.title:
+                self._source.change(RenameSession(session=marked.id, title=title), self._renew)
+
+        app_of(self).push_screen(InputScreen("Title", text=marked.title), answered)
+
+    def action_remove(self) -> None:
+        """Remove the marked conversation, which is asked first."""
+        from gshtui.store.sessions.session_calls import RemoveSessions
+
+        if (marked := self._marked) is not None:
+            self._source.change(RemoveSessions(sessions=(marked.id,)), self._renew)
+
+    def _renew(self) -> None:
+        if self.is_attached:
+            self.run_worker(self._list_again(), exit_on_error=False, group="folders")
+
+    async def _list_again(self) -> None:
+        self._here = await self._source.here()
+        if self._all is not None:
+            self._all = await self._source.everywhere()
         self.fill()
 
     def action_branch(self) -> None:

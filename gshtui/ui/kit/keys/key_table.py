@@ -82,6 +82,8 @@ KEYS: dict[str, Key] = {
     "sessions.folders": Key("tab", "All folders", "List the conversations of all folders, or of this one", LISTS),
     "spawn.form": Key("tab", "Options", "Set the new agent's task, worktree, mode and more", LISTS),
     "sessions.branch": Key("shift+tab", "Next branch", "List the conversations of the next branch only", LISTS),
+    "sessions.rename": Key("ctrl+r", "Rename", "Rename the marked conversation", LISTS),
+    "sessions.remove": Key("ctrl+d", "Remove", "Remove the marked conversation", LISTS, priority=True),
     "app.calls": Key("alt+k", "Open call", "Join a call, a room shared with agents and people", ANYWHERE),
     "app.servers": Key(
         "alt+m",
