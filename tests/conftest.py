@@ -17,7 +17,7 @@ os.environ.pop("NO_COLOR", None)
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.kit.home import Home, end_servers, made_up_home, servers_left
+from tests.kit.home import Home, end_hub_of_agents, end_servers, made_up_home, servers_left
 from tests.kit.loopback_only import loopback_only
 from tests.kit.storms import examples
 
@@ -58,6 +58,7 @@ def home(request: pytest.FixtureRequest) -> Iterator[Home]:
     """
     with made_up_home() as made:
         yield made
+        end_hub_of_agents(made)
         if left := servers_left(made):
             end_servers(made)
         reports = sorted(made.state.glob("**/crash-*.log"))

@@ -83,6 +83,17 @@ def open_window(opening: Opening) -> int:
     if not cwd:
         os.write(2, b"gsh-tui: the current folder is gone; change to one that exists.\n")
         return 1
+    own = None
+    if opening.alone:
+        from gshtui.headless.servers.own_hub import OwnHub
+
+        own = OwnHub()
+        try:
+            if not own.acquire():
+                os.write(2, _TAKEN.encode())
+                return 1
+        except OSError:
+            own = None  # the window says that nothing is recorded
     mark_face()
     first_frame = paint(cwd, LOADING if opening.session else "")
     try:
@@ -90,7 +101,7 @@ def open_window(opening: Opening) -> int:
         hub = None if opening.alone else _dial(asked)
         from gshtui.ui.window.app import run
 
-        return run(asked, hub=hub, first_frame=first_frame)
+        return run(asked, hub=hub, own=own, first_frame=first_frame)
     finally:
         # Also if the import fails: its message must not vanish with the frame.
         if first_frame is not None:
@@ -121,6 +132,9 @@ def _dial(asked: OpenRequest) -> HubDial:
     return HubDial(window_opening(asked, os.environ), call_keeper(os.environ))
 
 
+_TAKEN = """\
+gsh-tui: a hub runs already, and --alone would be another one. Leave --alone out, or end it by `gsh-tui hub stop`.
+"""
 _NEEDED = 512
 """Megabytes of addresses without which libraries of a window crash instead of saying so."""
 

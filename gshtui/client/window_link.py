@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -50,7 +50,9 @@ class WindowLink:
         writer: asyncio.StreamWriter,
         settings: Settings,
         terminals: Callable[[str], TmuxServer],
+        end_hub: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        self._end_hub = end_hub
         self.bus = LinkedBus(self._publish, lambda: self._ask("drained"))
         self.settings = settings
         self.commands: Mapping[str, CommandEntry] = {}
@@ -69,17 +71,22 @@ class WindowLink:
 
     @classmethod
     async def over(
-        cls, connected: socket.socket, settings: Settings, terminals: Callable[[str], TmuxServer]
+        cls,
+        connected: socket.socket,
+        settings: Settings,
+        terminals: Callable[[str], TmuxServer],
+        end_hub: Callable[[], Awaitable[None]] | None = None,
     ) -> WindowLink:
         """A link to the hub that takes this window.
 
         Args:
             connected: see `gshtui.client.hub_dial`.
             terminals: gives the tmux server of a socket.
+            end_hub: ends the hub, which is this window's own; `None`: it goes on.
         """
         connected.setblocking(False)
         reader, writer = await asyncio.open_unix_connection(sock=connected, limit=_LONGEST)
-        return cls(reader, writer, settings, terminals)
+        return cls(reader, writer, settings, terminals, end_hub)
 
     async def start(self) -> None:
         """Start the hub. Raises nothing of the hub's: what fails there is on the bus."""
@@ -98,6 +105,9 @@ class WindowLink:
         await cancel_and_wait(self._reading)
         self._writer.close()
         await self.bus.close()
+        if self._end_hub is not None:
+            self.goes_on = False
+            await self._end_hub()
 
     async def ended(self) -> str:
         """Return once the hub has ended by itself, or leads to another one: its conversation, else nothing."""

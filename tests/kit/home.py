@@ -4,9 +4,11 @@ Nothing of the machine that runs the tests reaches the program under test: no ke
 git identity. Used by the autouse fixture in `tests/conftest.py`; a test that needs a variable sets it itself.
 """
 
+import asyncio
 import contextlib
 import os
 import shutil
+import signal
 import socket
 import stat
 import tempfile
@@ -16,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+
+from gshtui.fleet.keeper.keeper import ends, running_keeper
 
 DEAD = "127.0.0.1:9"
 """An address of this machine where nothing listens (the discard port)."""
@@ -125,6 +129,12 @@ def servers_left(home: Home, *, within: float = _ENDING) -> list[Path]:
     """
     ends = time.monotonic() + within
     return [path for path in _sockets(home.runtime) if _is_served(path, ends)]
+
+
+def end_hub_of_agents(home: Home) -> None:
+    """Have the hub end now that was there for native agents, and would end soon after the last one."""
+    if (found := running_keeper(home.data / "gsh")) is not None:
+        assert asyncio.run(ends(found.process, 20.0, signal.SIGTERM))
 
 
 def end_servers(home: Home) -> None:

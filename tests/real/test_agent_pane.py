@@ -10,11 +10,11 @@ from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import command, environment
 from tests.kit.native_agents import AGENT, prepare_spec, relay_window, shown
-from tests.kit.resident import beside
+from tests.kit.resident import resident
 from tests.kit.tmux import eventually, tmux
 
-__all__ = ["beside", "tmux"]
-pytestmark = pytest.mark.tmux
+__all__ = ["resident", "tmux"]
+pytestmark = [pytest.mark.tmux, pytest.mark.usefixtures("resident")]
 
 
 async def start(tmux: TmuxServer, file: Path, folder: Path) -> PaneInfo:
@@ -23,7 +23,7 @@ async def start(tmux: TmuxServer, file: Path, folder: Path) -> PaneInfo:
     return await tmux.spawn("gsh-agent-0012", argv, cwd=folder, env=environment(), width=80, height=24)
 
 
-async def test_a_person_prompts_answers_and_leaves_in_the_pane(tmux: TmuxServer, tmp_path: Path, beside: str) -> None:
+async def test_a_person_prompts_answers_and_leaves_in_the_pane(tmux: TmuxServer, tmp_path: Path) -> None:
     """Without any window: a typed prompt, a question and a typed yes, a slash command, the end."""
     _, file = prepare_spec(tmp_path)
     pane = (await start(tmux, file, tmp_path)).pane

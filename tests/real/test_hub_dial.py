@@ -29,6 +29,7 @@ from gshtui.ui.window.app import Workbench
 from tests.kit.command import ROOT
 from tests.kit.pty_child import PtyChild
 from tests.kit.tmux import eventually, named_servers
+from tests.kit.warm_program import run_gsh
 
 __all__ = ["named_servers"]
 
@@ -107,15 +108,29 @@ async def test_a_window_starts_none_where_the_settings_want_none(
     assert running_keeper(data) is None
 
 
-async def test_a_window_that_is_to_be_alone_starts_none_and_uses_none(data: Path, tmp_path: Path) -> None:
+async def test_a_window_that_is_to_be_alone_is_the_hub_itself(data: Path, tmp_path: Path) -> None:
+    """One for a record, which serves all faces and is gone with the window."""
     with contextlib.closing(
         await asyncio.to_thread(PtyChild, [sys.executable, "-m", "gshtui", "--alone"], tmp_path)
     ) as child:
         child.go()
         await asyncio.to_thread(child.read_until, lambda: b"for anything" in child.output)
-        app = Workbench(OpenRequest(tmp_path, alone=True))
+        found = running_keeper(data)
+        assert found is not None and found.process.pid == child.pid
+        with contextlib.closing(
+            await asyncio.to_thread(PtyChild, [sys.executable, "-m", "gshtui", "--alone"], tmp_path)
+        ) as second:
+            second.go()
+            assert await asyncio.to_thread(second.wait) == 1
+            assert b"a hub runs already" in second.output
+        app = Workbench(OpenRequest(tmp_path))
         async with app.run_test():
-            assert isinstance(await app.bridge.running(), WindowHub)
+            assert isinstance(await app.bridge.running(), WindowLink)
+        spawned = await asyncio.to_thread(run_gsh, "agent", "spawn", "--provider", "offline", cwd=tmp_path)
+        assert spawned.code == 0, spawned.err
+        waited = await asyncio.to_thread(run_gsh, "agent", "wait", "0001", "--status", "idle")
+        assert waited.code == 0, waited.err
+        assert (await asyncio.to_thread(run_gsh, "agent", "kill", "--yes", "0001")).code == 0
         child.write(b"\x11")
         assert await asyncio.to_thread(child.wait) == 0
     assert running_keeper(data) is None

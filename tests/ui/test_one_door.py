@@ -368,7 +368,7 @@ async def test_a_notice_is_plain_text_with_our_commands_as_typed_here(monkeypatc
         await settled(pilot)
         assert said == ["Done: tmux -L x attach shows it, /water fern does it again."]
         monkeypatch.setattr(app, "show_outcome", answer)
-        monkeypatch.setattr(app.bridge, "bound", unknown)
+        monkeypatch.setattr(await app.bridge.running(), "bound", unknown)
         await app.runner.run_line("/theme gsh-light")
     assert said[1:] == ["/theme takes nothing after it. Write /theme alone."]
 

@@ -120,7 +120,7 @@ async def _run(stop: Stop, terms: KeeperTerms, again: list[str], selector: Watch
             if hub.store is None or hub.fleet is None:
                 return exits.ERROR
             async with (
-                _listening(hub, after_logout=claim.after_logout) as asked,
+                listening(hub, after_logout=claim.after_logout) as asked,
                 _following_settings(loaded, asked, stop) as settings,
             ):
                 draining = _when_asked(asked, stop)
@@ -179,7 +179,7 @@ class _Asked(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def _listening(hub: Hub, *, after_logout: bool) -> AsyncGenerator[_Asked]:
+async def listening(hub: Hub, *, after_logout: bool) -> AsyncGenerator[_Asked]:
     """Run commands and take turns for those that ask; without a socket they do it themselves."""
     commands, turns, windows = AskedCommands(hub), AskedTurns(hub), AskedWindows(hub, after_logout=after_logout)
     agents, programs, doors = AskedAgents(hub), AskedPrograms(hub), AskedDoors(hub)

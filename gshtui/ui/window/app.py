@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from gshtui.ui.prompt.prompt_input import PromptInput
     from gshtui.ui.window.command_runner import CommandRunner
     from gshtui.ui.window.first_frame import FirstFrame
+    from gshtui.ui.window.lazy_imports import EmbeddedHub
 
 F = TypeVar("F", bound=Feature)
 R = TypeVar("R")
@@ -612,19 +613,21 @@ def run(
     edited: Message | None = None,
     first_frame: FirstFrame | None = None,
     hub: HubDial | None = None,
+    own: EmbeddedHub | None = None,
 ) -> int:
     """Show the window until the person quits; returns the exit code.
 
     Args:
         edited: a prompt of the conversation to go back to, which is then in the input.
         hub: the connection to the resident hub, which is being made.
+        own: the resident hub, if it is to be in this process.
         first_frame: the frame that `first_frame.paint` has put on the terminal; taken over, or abandoned on failure.
     """
     gc.disable()  # the bridge turns it on again once everything is loaded
     free_alt_digits()
     WorkbenchDriver.first_frame = first_frame
     try:
-        app = Workbench(opening, partial(lazy_imports.make_hub, dial=hub))
+        app = Workbench(opening, partial(lazy_imports.make_hub, dial=hub, own=own))
         app.edited = edited
         app.is_first = not (paths.config_file().exists() or (paths.data_dir(create=False) / "gsh.db").exists())
         code = app.run()

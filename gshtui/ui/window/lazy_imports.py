@@ -9,7 +9,7 @@ import asyncio
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from gshtui.client.window_protocol import OpenRequest
 from gshtui.ui.kit.hub_port import HubPort
@@ -29,11 +29,19 @@ _ENDS_WITHIN = 0.5
 """Seconds for a hub that was killed to be gone."""
 
 
-async def make_hub(opening: OpenRequest, dial: HubDial | None = None) -> HubPort:
+class EmbeddedHub(Protocol):
+    """The hub in this process, which listens to all faces (`--alone`)."""
+
+    async def start(self) -> None: ...
+    async def stop(self) -> None: ...
+
+
+async def make_hub(opening: OpenRequest, dial: HubDial | None = None, own: EmbeddedHub | None = None) -> HubPort:
     """The hub for this opening: that of a resident process, or else one of this process, not yet started.
 
     Args:
         dial: a connection to the resident one, which is being made.
+        own: what is the resident one, and ends with the window.
     """
     from gshtui.client.hub_dial import window_opening
     from gshtui.settings.loader import load
@@ -41,7 +49,9 @@ async def make_hub(opening: OpenRequest, dial: HubDial | None = None) -> HubPort
     loaded = await asyncio.to_thread(load, opening.cwd)
     asked = window_opening(opening, loaded.environ)
     with suppress(TimeoutError):
-        if not opening.alone and (link := await _linked(asked, loaded, dial)) is not None:
+        if own is not None:
+            await own.start()
+        if (own or not opening.alone) and (link := await _linked(asked, loaded, dial, own)) is not None:
             return link
     await asyncio.to_thread(import_module, "gshtui.hub.composition")  # it takes longer than all the rest
     from gshtui.hub.composition import build_hub
@@ -50,7 +60,9 @@ async def make_hub(opening: OpenRequest, dial: HubDial | None = None) -> HubPort
     return WindowHub(build_hub(window_options(asked, loaded)))
 
 
-async def _linked(asked: WindowOpening, loaded: Loaded, early: HubDial | None) -> HubPort | None:
+async def _linked(
+    asked: WindowOpening, loaded: Loaded, early: HubDial | None, own: EmbeddedHub | None
+) -> HubPort | None:
     """A link to the resident process, which is started unless it runs; `None`: it is not to be this window's hub.
 
     Raises:
@@ -60,13 +72,14 @@ async def _linked(asked: WindowOpening, loaded: Loaded, early: HubDial | None) -
 
     connected = await early.connected() if early is not None else None
     connected = connected or await asyncio.to_thread(dial, asked)
-    if connected is None and loaded.settings.hub.keep != "never":
+    if connected is None and own is None and loaded.settings.hub.keep != "never":
         connected = await _connected_to_new(asked, loaded)
     if connected is None:
         return None
     from gshtui.client.window_link import WindowLink
 
-    return await WindowLink.over(connected, loaded.settings, _Terminals(loaded).server)
+    end_hub = None if own is None else own.stop
+    return await WindowLink.over(connected, loaded.settings, _Terminals(loaded).server, end_hub)
 
 
 async def _connected_to_new(asked: WindowOpening, loaded: Loaded) -> socket | None:
