@@ -36,7 +36,7 @@ from gshtui.programs.transcripts import (
 )
 from gshtui.programs.transcripts.program_transcript import ProgramTranscript, TranscriptQuery
 from gshtui.programs.transcripts.reconstruction import Transcripts
-from gshtui.programs.transcripts.transcript_readers import LastTurns, conversation_state, turn_of
+from gshtui.programs.transcripts.transcript_readers import READERS, LastTurns, conversation_state, turn_of
 from gshtui.providers.port import Capabilities
 from tests.kit.storms import examples
 
@@ -604,6 +604,21 @@ def records(path: Path, *lines: dict[str, Any]) -> Path:
     return path
 
 
+def test_each_reader_says_whether_what_was_said_has_a_time_of_its_own(tmp_path: Path) -> None:
+    """Without one, it has that of its prompt."""
+    shutil.copytree(FIXTURES / "cline", cline := tmp_path / CLINE_ID)
+    chats = (aider(tmp_path), aider_transcript.chats_since(str(tmp_path), 0.0, {}))[1]
+    places: dict[str, Any] = {name: FIXTURES / f"{name}.jsonl" for name in ("claude", "codex", "gemini", "qwen")}
+    places |= {"aider": chats[-1], "cline": cline / f"{CLINE_ID}.json", "vibe": vibe(tmp_path) / "CURRENT"}
+    places["opencode"] = opencode_transcript.OpenCodeFiles(database(tmp_path), "ses_1", True)
+    assert set(places) == set(READERS)
+    for name, reader in READERS.items():
+        entries = reader.read(places[name]).entries
+        asked = {entry.at for entry in entries if entry.role == "user" and entry.kind == "text"}
+        own = [entry.at not in asked for entry in entries if entry.role == "assistant" and entry.kind != "tool_call"]
+        assert own and all(own) == reader.TIMED and any(own) == reader.TIMED, name
+
+
 def test_codex_says_itself_when_its_turn_is_over(tmp_path: Path) -> None:
     def event(kind: str) -> dict[str, Any]:
         return {"timestamp": "2026-11-20T12:00:00Z", "type": "event_msg", "payload": {"type": kind}}
@@ -706,7 +721,7 @@ async def test_agents_without_a_transcript(tmp_path: Path) -> None:
         await made.view(row(external_id="other"))
 
 
-READERS = st.sampled_from(
+RECORDED = st.sampled_from(
     [
         (claude_transcript.read, "claude.jsonl"),
         (codex_transcript.read, "codex.jsonl"),
@@ -727,7 +742,7 @@ junk: Any = st.recursive(
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(150), deadline=None)
-@given(reader=READERS, cut=st.integers(0, 4_000), more=st.lists(junk, max_size=6))
+@given(reader=RECORDED, cut=st.integers(0, 4_000), more=st.lists(junk, max_size=6))
 def test_whatever_is_in_the_file_is_survived(tmp_path: Path, reader: Any, cut: int, more: list[Any]) -> None:
     read, name = reader
     whole = (FIXTURES / name).read_bytes()

@@ -13,10 +13,13 @@ from gshtui.bus.agent_data import AgentRow
 from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.profiles.profile import TitleRules
 from gshtui.programs.screen.foreground import Foreground
-from gshtui.programs.screen.screen_reading import without_styles
+from gshtui.programs.screen.screen_reading import ScreenReading, without_styles
+from gshtui.programs.session.program_facts import ProgramLook
 from gshtui.programs.session.status_watcher import CliStatus, Pacer, uneven
 from gshtui.programs.status.evidence import Evidence, LiveSource, Rank
 from gshtui.programs.status.status import WORKING, HookEvent, KnownStatus
+from gshtui.programs.transcripts.finished_turn import FinishedTurn
+from gshtui.programs.transcripts.transcript_readers import READERS, TurnText
 from gshtui.tmux.panes import PaneInfo, unknown
 from gshtui.tmux.watcher import PaneChange
 from tests.kit.tmux import eventually
@@ -429,6 +432,60 @@ async def test_an_answer_counts_until_the_source_of_the_question_has_noticed_it(
     clock[0] += 5
     await status._look()  # pyright: ignore[reportPrivateUsage]
     assert status.known.status == "waiting", "it was no answer to that"
+
+
+@pytest.mark.parametrize("name", READERS)
+async def test_the_words_before_a_question_are_no_rest_and_the_last_ones_are(name: str) -> None:
+    """Gemini writes a call down only once it has run, so those look like the whole turn. The words of Vibe and aider
+    have the time of their prompt."""
+    timed = READERS[name].TIMED
+    began = time.time() - 100
+    clock = [began - 45]
+    written = TurnText(
+        "m", began - 50, "Good day", ("Hello.",), "Hello.", True, began - 49 if timed else began - 50, timed=timed
+    )
+
+    async def last_turn() -> TurnText:
+        return written
+
+    source = FinishedTurn(last_turn)
+    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=began - 60)
+    profile = profiles.load(Path("/nonexistent")).get(name)
+    status = CliStatus(SilentServer(), row, profile, lambda _: None, clock=lambda: clock[0], sources=(source,))
+    rest, asks = (
+        ScreenReading("idle", input=True, echo="Make a file"),
+        ScreenReading("waiting", asked="May I make a file?"),
+    )
+
+    async def rests(after: float, shown: ScreenReading = rest) -> bool:
+        clock[0] = began + after
+        before = status._written()  # pyright: ignore[reportPrivateUsage]
+        await source.refresh(quiet=shown.status == "idle")
+        look = ProgramLook(clock[0], clock[0], ("the same",), shown, None, before, 0)
+        status._saw(look)  # pyright: ignore[reportPrivateUsage]
+        status._judge()  # pyright: ignore[reportPrivateUsage]
+        return status.known.rests
+
+    await rests(-40)
+    assert await rests(-10)
+    status.given_prompt(began)
+    assert not await rests(0.5) or profile.rest.input
+    if timed:
+        written = TurnText("m", began, "Make a file", ("I make it.",), "I make it.", True, began + 2, timed=True)
+        await source.refresh(quiet=True)
+        clock[0] = began + 2.1
+        status._judge()  # pyright: ignore[reportPrivateUsage]
+        assert not status.known.rests or profile.rest.input, "the screen was read before they were written"
+    assert not await rests(3, asks)
+    if timed:
+        for after in (10.0, 10.5, 25.0):
+            assert not await rests(after) or profile.rest.input, after
+    said = ("I make it.", "Done.")
+    written = TurnText("m", began, "Make a file", said, "Done.", True, began + 26 if timed else began, timed=timed)
+    await rests(27)
+    assert await rests(50)
+    assert not await rests(60, asks), "a dialog that no rule knows as one"
+    assert await rests(61)
 
 
 @pytest.mark.parametrize("changes", ["below", "above"])

@@ -91,7 +91,7 @@ _COMMAND = 10.0
 """Seconds that a command of a program's own may seem to work before it opens a dialog."""
 _TIMES = (
     *("started", "moved", "grew", "titled", "busied", "since", "asked", "entered", "pressed", "answered", "doubted"),
-    *("prompted", "written", "worked", "rested", "ended", "counted"),
+    *("prompted", "written", "worked", "rested", "ended", "counted", "questioned", "looked"),
 )
 """The facts that are times."""
 
@@ -316,6 +316,7 @@ class ProgramFacts:
         rests_on = self._rests_on(reading, here)
         # Its question, or a text that was entered, still stands there; or it works, which its source tells later.
         unread = reading.status == "waiting" and _asks(reading) == _asks(facts.reading)
+        asks_anew = reading.status == "waiting" and not (unread or reading.dialog) and bool(self._lines)
         stands = rests_on and bool(reading.draft or facts.reading.draft)
         goes_on = reading.status in WORKING
         if reading.draft:
@@ -337,6 +338,8 @@ class ProgramFacts:
             news=self._news.at,
             since=since,
             asked=asked,
+            questioned=now if asks_anew else facts.questioned,
+            looked=look.at,
             entered=entered,
             pressed=facts.pressed if stands or unread or goes_on or facts.pressed >= look.at else 0.0,
             doubted=doubted,

@@ -64,6 +64,8 @@ class Evidence(msgspec.Struct, frozen=True):
     """Of a transcript's rest: it says itself that the turn is over, at exactly that time."""
     began: float = 0.0
     """Of a transcript's rest: when that turn was begun; 0: unknown."""
+    timed: bool = False
+    """Of a transcript's rest: it began when its last words were said, and not when its prompt was."""
 
 
 class LiveSource(abc.ABC):

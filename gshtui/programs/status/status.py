@@ -89,6 +89,10 @@ class StatusFacts(msgspec.Struct, frozen=True):
     """When the time that passes on its screen last changed."""
     asked: float = 0.0
     """When the screen last showed a question."""
+    questioned: float = 0.0
+    """When it began to show the last one, unless that was a dialog of its own."""
+    looked: float = 0.0
+    """When the screen was last read."""
     entered: float = 0.0
     """When a text was seen to have been entered; 0: not since the screen last showed anything but rest."""
     prompted: float = 0.0
@@ -337,8 +341,18 @@ def _behind_something(profile: Profile, rest: KnownStatus, facts: StatusFacts, n
 def _is_of_this_turn(told: Evidence, facts: StatusFacts) -> bool:
     """Whether a rest is newer than its last prompt. Some transcripts have only the time of that, and no exact one."""
     if told.rank is Rank.TRANSCRIPT and not told.final:
+        if _may_go_on(told, facts):
+            return False
         return told.at >= facts.prompted or facts.written < told.at >= facts.prompted - _WRITTEN_EARLIER
     return told.at >= max(facts.prompted, facts.worked) or not (facts.prompted or facts.worked)
+
+
+def _may_go_on(told: Evidence, facts: StatusFacts) -> bool:
+    """Whether what a transcript has may be the words before a call, which some write down only once it has run."""
+    if not told.timed or told.final:
+        return False
+    asked = facts.rested <= told.began and told.at < facts.questioned  # a question after its rest is none of that turn
+    return asked or facts.looked < told.at <= told.confirmed
 
 
 def _rest_of_this_turn(told: Evidence, facts: StatusFacts, now: float) -> KnownStatus:
@@ -349,7 +363,7 @@ def _rest_of_this_turn(told: Evidence, facts: StatusFacts, now: float) -> KnownS
     left = _TOLD - (now - since)
     if left > 0:
         return KnownStatus("thinking", told.source, since, sure=False, again=left)
-    if 0 < facts.rested < told.began:
+    if 0 < facts.rested < told.began and not _may_go_on(told, facts):
         return _said(told)  # the turn was over before a look could show that it had begun
     # It has begun no turn since; but what has not noticed the text may have missed its turn, too.
     return (

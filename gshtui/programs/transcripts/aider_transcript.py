@@ -27,6 +27,7 @@ from gshtui.programs.transcripts.program_transcript import (
 )
 
 PROGRAM = "aider"
+TIMED = False
 _HEADING = re.compile(rb"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)$", re.MULTILINE)
 _MODEL = re.compile(r"(?:Main model|Model): (\S+) with ")
 _REPORT = re.compile(

@@ -29,6 +29,7 @@ from gshtui.programs.transcripts.program_transcript import (
 from gshtui.system.json_types import obj, objects, seq, string
 
 PROGRAM = "claude"
+TIMED = True
 _SLUG_LENGTH = 200
 
 

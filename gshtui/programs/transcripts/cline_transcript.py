@@ -27,6 +27,7 @@ from gshtui.programs.transcripts.program_transcript import (
 from gshtui.system.json_types import obj, objects, string
 
 PROGRAM = "cline"
+TIMED = True
 _GOES_ON = ("running", "pending", "stopping")
 """Statuses of a turn under way; `pending`: it asks for permission."""
 _TITLED = "> "

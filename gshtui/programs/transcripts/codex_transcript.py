@@ -28,6 +28,7 @@ from gshtui.programs.transcripts.program_transcript import (
 from gshtui.system.json_types import obj, objects, seq, string
 
 PROGRAM = "codex"
+TIMED = True
 _LOOKED_AT = 400
 """Newest transcripts that are opened to find a folder's, when no id is known."""
 _OURS = (

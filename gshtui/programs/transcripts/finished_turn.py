@@ -40,7 +40,7 @@ class FinishedTurn(LiveSource):
         if turn is None or not turn.over:
             return None
         rest = Evidence(Rank.TRANSCRIPT, "transcript", "idle", turn.written, self._confirmed, final=turn.final)
-        return msgspec.structs.replace(rest, why="its turn is finished", began=turn.at)
+        return msgspec.structs.replace(rest, why="its turn is finished", began=turn.at, timed=turn.timed)
 
     async def start(self, changed: Callable[[], None]) -> None:
         self._changed = changed

@@ -35,6 +35,7 @@ from gshtui.programs.transcripts.program_transcript import (
 from gshtui.system.json_types import obj, objects, seq, string
 
 PROGRAM = "gemini"
+TIMED = True
 _LOOKED_AT = 60
 _CLEARED_WITHIN = 10.0
 """Seconds within which a new conversation begins after the command for it."""

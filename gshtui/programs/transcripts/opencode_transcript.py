@@ -33,6 +33,7 @@ from gshtui.system.json_types import obj, seq, string
 from gshtui.text.foreign_json import parse_foreign_json
 
 PROGRAM = "opencode"
+TIMED = True
 _CLEARED = "[Old tool result content cleared]"
 _MOST = 20_000
 """Messages that are read of one conversation: the newest."""

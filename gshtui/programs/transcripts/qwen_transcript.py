@@ -30,6 +30,7 @@ from gshtui.programs.transcripts.program_transcript import (
 from gshtui.system.json_types import obj, objects, seq, string
 
 PROGRAM = "qwen"
+TIMED = True
 RESPONSE = "qwen-code.api_response"
 """The event that notes what one request used."""
 

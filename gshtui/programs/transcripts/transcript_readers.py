@@ -43,7 +43,7 @@ class _Readers(Mapping[str, ModuleType]):
 
 
 READERS: Mapping[str, ModuleType] = _Readers()
-"""Modules with `find` and `read`, by program."""
+"""Modules with `find` and `read`, by program; `TIMED`: what it says has a time of its own, not that of its prompt."""
 ConversationState = Literal["absent", "empty", "said", "unknown"]
 """absent: there is no transcript. empty: there is one, but nobody has said anything in it."""
 
@@ -102,6 +102,8 @@ class TurnText(msgspec.Struct, frozen=True):
     """When the newest of it was written down, in epoch seconds."""
     final: bool = False
     """That it is over, the transcript says itself."""
+    timed: bool = False
+    """That time is the one of what was said, and not that of its prompt."""
     file: Path | None = None
     """The transcript, where it is one file."""
 
@@ -153,7 +155,7 @@ class LastTurns:
 
 def _last_turn(reader: ModuleType, place: object) -> TurnText | None:
     for most in _TAILS:
-        turn = turn_of(reader.read(place, most))
+        turn = turn_of(reader.read(place, most), timed=reader.TIMED)
         if turn is not None or (isinstance(place, Path) and place.stat().st_size <= most):
             return turn
     return None
@@ -180,8 +182,8 @@ def stamp_of(place: object) -> tuple[int, ...]:
     return tuple(stamp)
 
 
-def turn_of(found: ProgramTranscript) -> TurnText | None:
-    """The last turn of a transcript; `None` where nobody has said anything."""
+def turn_of(found: ProgramTranscript, *, timed: bool = False) -> TurnText | None:
+    """The last turn of a transcript, of a reader that is `timed`; `None` where nobody has said anything."""
     begun = next((at for at in reversed(range(len(found.entries))) if _is_said(found.entries[at])), None)
     if begun is None:
         return None
@@ -199,4 +201,4 @@ def turn_of(found: ProgramTranscript) -> TurnText | None:
     written = max(found.ended_at, *(entry.at for entry in found.entries[begun:]))
     over = over if found.ended is None else found.ended
     final = found.ended is True
-    return TurnText(first.message, first.at, first.text, tuple(said), "\n\n".join(answer), over, written, final)
+    return TurnText(first.message, first.at, first.text, tuple(said), "\n\n".join(answer), over, written, final, timed)

@@ -30,6 +30,7 @@ from gshtui.programs.transcripts.program_transcript import (
 from gshtui.system.json_types import obj, objects, seq, string
 
 PROGRAM = "vibe"
+TIMED = False
 KEPT = "unified"
 """The folder of the conversations, beside the one of the locks."""
 _LOOKED_AT = 60
