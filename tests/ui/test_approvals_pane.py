@@ -863,6 +863,22 @@ async def test_a_programs_general_words_take_no_room_from_keys_and_count(subject
             assert ("alt+a allow" in app.heading) is ("\n" not in detail) or width < 80
 
 
+@pytest.mark.parametrize(("command", "given"), [("make test", True), ("make rm", False)])
+async def test_a_programs_question_that_it_draws_for_another_width_stays_the_same(command: str, given: bool) -> None:
+    app = AskedByPrograms()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.pane.consume([asking("Run it?", "Yes, and always allow that", detail="make test", means="once")])
+        await pilot.pause()
+        app.now.later()
+        redrawn = asking("Run it?", "Yes, and al…", detail=command, means="once")
+        assert redrawn.row.question is not None
+        question = msgspec.structs.replace(redrawn.row.question, id="another")
+        app.pane.consume([AgentChanged(agent="0007", row=msgspec.structs.replace(redrawn.row, question=question))])
+        await pilot.pause()
+        await app.press(pilot, "alt+a")
+        assert app.given == ([("0007", "another", "1")] if given else [])
+
+
 @pytest.mark.parametrize("size", [(120, 35), (80, 24)])
 async def test_digits_that_stand_for_no_answer_of_a_program_take_no_row(size: tuple[int, int]) -> None:
     app = AskedByPrograms()
@@ -1002,8 +1018,10 @@ async def test_one_key_answers_nothing_that_took_the_place_of_another_question(
         app.feed(make_question(1), make_question(2))
         await pilot.pause()
         app.now.later()
+        assert "alt+a allow" in app.heading
         app.feed(ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn"))
         await pilot.pause()
+        assert "new question · ctrl+g" in app.heading and "alt+" not in app.heading, "no key that does not count"
         await app.press(pilot, *keys)
         assert app.answers == [] and "changed" in app.heading
         assert decision == "deny" or app.focused is app.pane

@@ -324,6 +324,11 @@ class AnswerKeys:
             self._replaced = self._replaced or bool(self._question)
             self._question, self._readable = question, at + READ
 
+    def rename_question(self, before: str, question: str) -> None:
+        """Note that the same question goes by another id, since its program has drawn it for another width."""
+        self._question = question if self._question == before else self._question
+        self._named = question if self._named == before else self._named
+
     def clear_question(self) -> None:
         """No question waits any more."""
         self._replaced = False

@@ -124,6 +124,16 @@ DENIES = "enter to deny"
 SOON = "too soon, so this reason denies nothing; escape closes it"
 
 
+def _is_redrawn(before: ApprovalsState, now: ApprovalsState) -> bool:
+    """Whether in front is the same question of a program as before, drawn for a terminal of another width."""
+    was, asked = before.programs.get(before.front), now.programs.get(now.front)
+    if was is None or asked is None or before.front.partition("/")[0] != now.front.partition("/")[0]:
+        return False
+    from gshtui.programs.screen.question_reading import is_cut_elsewhere  # a first frame has no question
+
+    return is_cut_elsewhere(was, asked)
+
+
 class ApprovalsPane(Vertical, can_focus=True):
     """See the module. Hidden while no question waits.
 
@@ -253,7 +263,9 @@ class ApprovalsPane(Vertical, can_focus=True):
             self._appear(request is not None or self.writing)
             if request is not None:
                 self.query_one(QuestionView).ask(question_parts(request), request.subject)
-        if state.front != before.front:
+        if state.front != before.front and _is_redrawn(before, state):
+            self._keys.rename_question(before.front, state.front)
+        elif state.front != before.front:
             self._front_changed(request)
         self.draw()
 
@@ -380,6 +392,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         texts = (" with your text", " with text") if self._written() else ("",)
         refuse = key_of(self, "approval.refuse") if self._takes_reason else ""
         denials = [f"{refuse} deny{text} · " for text in texts if refuse] or [""]
+        if self._keys.replaced:  # neither counts before the person has gone to it
+            allow, denials = "", ["new question · ", ""]
         sign = ""
         if any(line.kind == "warning" for line in others) and (
             not all_said or cell_len(f"◆ {question_row(request, name)}{behind}  {allow}{key}") > width
