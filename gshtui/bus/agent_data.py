@@ -134,6 +134,20 @@ class OpenQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     beside: str = ""
     """What the program says besides what it asks: its advice, its advertising."""
 
+    @property
+    def line(self) -> str:
+        """What is asked about what, in one line."""
+        from gshtui.text.asked_line import asked_line  # not before the first letter
+
+        return asked_line(self.subject, self.unsaid)
+
+    @property
+    def unsaid(self) -> str:
+        """What it is about that the question does not say itself."""
+        from gshtui.text.asked_line import unsaid
+
+        return unsaid(self.subject, self.detail)
+
 
 def without_choices(question: OpenQuestion) -> OpenQuestion:
     """The same question, to be answered only in its program's terminal."""
@@ -292,8 +306,10 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     @property
     def about(self) -> str:
         """What it does, or what its person is asked although it rests."""
-        asked = self.question if self.needs_you and self.status != "waiting" else None
-        return asked.subject if asked is not None else self.doing
+        asked = self.question if self.needs_you else None
+        if asked is None:
+            return self.doing
+        return asked.line if self.unsent is None else asked.subject
 
     @property
     def said(self) -> str:

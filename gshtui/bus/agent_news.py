@@ -122,7 +122,7 @@ def _need(row: AgentRow) -> str:
     asked = row.question
     if asked is None:
         return f"{row.name} needs you{f': {row.doing}' if row.doing else ''}"
-    about = " · ".join(line.strip() for line in asked.detail.split("\n") if line.strip())
+    about = " · ".join(line.strip() for line in asked.unsaid.split("\n") if line.strip())
     return f"{row.name} asks: {asked.subject}{f' · {about}' if about else ''}"
 
 

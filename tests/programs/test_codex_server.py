@@ -59,7 +59,8 @@ async def test_a_day_without_a_key(stage: Stage, typed: list[str]) -> None:
     await stage.say("do:touch")
     question = await asked(stage)
     assert by_protocol(stage.row) and stage.row.needs_you
-    assert question.detail.split("\n") == ["touch made.txt", f"in {stage.folder}", "because: May I run it?"]
+    assert question.detail.split("\n") == ["touch made.txt", f"in {stage.folder}"]
+    assert question.beside == "because: May I run it?"
     assert [one.key for one in question.choices] == ["1", "3", "4", "5"]
     await stage.shows("1. Yes, proceed")
     await answer(stage, question, "Yes, this once")

@@ -111,7 +111,10 @@ async def test_a_question_has_all_of_it_and_is_answered_by_meaning(server: AppSe
         assert evidence is not None and evidence.status == "waiting"
         question = evidence.question
         assert question is not None and link.asks(question.id)
-        assert question.detail.split("\n") == ["touch made.txt", "in /srv/project", "because: May I run it?"]
+        assert (
+            question.detail.split("\n") == ["touch made.txt", "in /srv/project"]
+            and question.beside == "because: May I run it?"
+        )
         assert [one.key for one in question.choices] == ["1", "3", "4", "5"]
         assert await link.question() == question
         assert await link.answer(question.id, choice) is None

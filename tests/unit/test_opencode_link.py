@@ -229,7 +229,7 @@ SUMMARY = {
         ([PROMPT, status("busy"), status("idle"), SUMMARY], "idle", ""),
         ([status("busy"), tool("running"), {"type": "session.idle", "properties": {"sessionID": SESSION}}], "idle", ""),
         ([CREATED, status("busy", "ses_child")], "thinking", ""),
-        ([CREATED, status("busy"), {"type": "permission.asked", "properties": ASKED}], "waiting", "Change: /p/a.txt"),
+        ([CREATED, status("busy"), {"type": "permission.asked", "properties": ASKED}], "waiting", "Change: a.txt"),
         ([{"type": "what.ever"}, {"type": 5}, {"type": "session.status", "properties": None}], "idle", ""),
         ([{"type": "permission.asked", "properties": {"id": 7}}, {"type": "question.asked"}], "idle", ""),
     ],

@@ -314,7 +314,7 @@ def answered_question(_invocation: Invocation, found: calls.AnsweredQuestion) ->
         choices = [f"{key}  {words}" for key, words in listed_choices(asked)]
         change = literal(asked.diff).rstrip("\n")
         asks = f"{row.name} ({row.id}) asks: {asked.subject}"
-        parts = (asks, asked.detail, change, "\n".join(choices), asked.beside)
+        parts = (asks, asked.unsaid, change, "\n".join(choices), asked.beside)
         how = f"`agent answer {row.id} NUMBER` answers." if choices else f"Answer with `agent attach {row.id}`."
         text = "\n\n".join([*(fenced(part) for part in parts if part), how])
         return Outcome(data, text, plain="\n\n".join(filter(None, parts)), aside=how)  # all of it as it is

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.bus.events.approval_events import ApprovalRequested
+from gshtui.text.asked_line import asked_line
 
 if TYPE_CHECKING:
     from gshtui.text.diff_rows import DiffRow
@@ -40,10 +41,6 @@ _OWN_WORDS = {
 """Questions that are about no tool of an agent, by the name that stands for one: what is asked."""
 _SENTENCES = frozenset(("mcp_server", "mcp_question", "mcp_sampling", "mcp_sign_in", "workflow_continue"))
 """Those of them whose subject says it all."""
-_GENERAL = re.compile(
-    r"(?i)(?:(?:do|would|you|want|like|to|proceed|continue|run|execute|allow|the|this|following)\b *)+(?:command)?\?"
-)
-"""The words of a program's question that say nothing which what it is about does not say."""
 DECISIONS = {
     "once": "allowed once",
     "session": "this exact call allowed for the session",
@@ -79,19 +76,11 @@ def question_row(request: ApprovalRequested, name: str = "", *, short: bool = Fa
 
     who, wants, what = _wish(request, name)
     subject = one_line(request.subject, 400)
-    if request.effect == PROGRAM and (told := only_line(request.detail)):
-        parts = (one_line(told, 400), subject)  # first what a question is about, but a statement before its prompt
-        general = _GENERAL.fullmatch(subject)
-        subject = parts[0] if general else " · ".join(parts if subject.endswith("?") else parts[::-1])
+    if request.effect == PROGRAM:
+        subject = asked_line(subject, request.detail)
     if subject and (short or request.effect == PROGRAM):
         return f"{who}: {subject}" if short else f"{who} asks: {subject}"
     return f"{who} {_wanted(request, wants, what, subject)}"
-
-
-def only_line(detail: str) -> str:
-    """The one line of what a program asks about, such as a command; empty: there are none or more, or it is long."""
-    lines = [line.strip() for line in detail.split("\n") if line.strip()]
-    return lines[0] if len(lines) == 1 and len(lines[0]) <= 400 else ""
 
 
 def _wanted(request: ApprovalRequested, wants: str, what: str, subject: str) -> str:
@@ -148,7 +137,7 @@ def program_request(row: AgentRow, question: OpenQuestion) -> ApprovalRequested:
         tool=program,
         effect=PROGRAM,
         subject=question.subject,
-        detail=question.detail,
+        detail=question.unsaid,
         diff=question.diff,
         beside=question.beside,
         warnings=partial,

@@ -70,6 +70,7 @@ def request_of(message: ServerMessage, changes: Sequence[Mapping[str, Any]] = ()
         tuple(_choice(key, label, message.method) for key, label, _ in offered),
         partial=len(detail) > _DETAIL or len(diff) > _DIFF,
         diff=diff[:_DIFF],
+        beside=f"because: {visible(reason)}"[:_DETAIL] if (reason := string(params.get("reason"))) else "",
     )
     answers = {key: result for key, _, result in offered}
     return CodexRequest(message.id, string(params.get("threadId")), string(params.get("turnId")), question, answers)
@@ -95,13 +96,12 @@ _Asked = tuple[str, str, str, list[_Offer]]
 
 def _command(params: Mapping[str, Any]) -> _Asked:
     line = command_line(string(params.get("command")))
-    folder, reason = string(params.get("cwd")), string(params.get("reason"))
+    folder = string(params.get("cwd"))
     network = obj(params.get("networkApprovalContext"))
     host = string(network.get("host"))
     parts = [visible(line)] if line else []
     parts += [f"connects to {visible(host)} ({visible(string(network.get('protocol')))})"] if host else []
     parts += [f"in {visible(folder)}"] if folder else []
-    parts += [f"because: {visible(reason)}"] if reason else []
     doing = "Send this to the running command" if string(params.get("kind")) == "writeStdin" else "Run"
     subject = f"{doing}: {line}" if line else f"Connect to {host}?" if host else "Run a command?"
     return subject, "\n".join(parts), "", _decisions(params)
@@ -119,11 +119,10 @@ def command_line(command: str) -> str:
 
 def _change(params: Mapping[str, Any], changes: Sequence[Mapping[str, Any]]) -> _Asked:
     paths = [string(change.get("path")) for change in changes]
-    reason, root = string(params.get("reason")), string(params.get("grantRoot"))
+    root = string(params.get("grantRoot"))
     parts = [f"file: {visible(path)}" for path in paths[:_LINES]]
     parts += [f"and {len(paths) - _LINES} more files"] if len(paths) > _LINES else []
     parts += [f"and writes below {visible(root)} for the session"] if root else []
-    parts += [f"because: {visible(reason)}"] if reason else []
     if not paths:  # what nobody can read here, nobody allows here
         return "Change files: its terminal shows which", "\n".join(parts), "", []
     diff = "\n".join(unified(change) for change in changes)
@@ -175,16 +174,15 @@ def _lasting(decision: Mapping[str, Any]) -> str:
 
 
 def _permissions(params: Mapping[str, Any]) -> _Asked:
-    wanted, reason = obj(params.get("permissions")), string(params.get("reason"))
+    wanted = obj(params.get("permissions"))
     parts = [visible(json.dumps(wanted, indent=1, ensure_ascii=False))]
     parts += [f"in {visible(string(params.get('cwd')))}"] if params.get("cwd") else []
-    parts += [f"because: {visible(reason)}"] if reason else []
     offers: list[_Offer] = [
         (_ONCE, "Yes, for this turn", {"permissions": wanted, "scope": "turn"}),
         (_SESSION, "Yes, for this session", {"permissions": wanted, "scope": "session"}),
         (_NO, "No", {"permissions": {}, "scope": "turn"}),
     ]
-    return f"More permissions? {reason}", "\n".join(parts), "", offers
+    return "More permissions?", "\n".join(parts), "", offers
 
 
 def _input(params: Mapping[str, Any]) -> _Asked:

@@ -68,7 +68,8 @@ def permission_request(asked: Mapping[str, Any], whose: str, at: float) -> Serve
     always = [each for each in seq(asked.get("always")) if isinstance(each, str)]
     about = _about(kind, facts, patterns)
     subject = f"{_DOES.get(kind, kind)}: {about}" if about else _DOES.get(kind, kind) or "Allow this?"
-    parts = [visible(about)] if about else []
+    diff = _diff(facts)
+    parts = [visible(about)] if about and not diff else []  # a change has its file's whole path itself
     parts += [f"asked by {whose}"] if whose else []
     parts += _more(kind, facts, patterns)
     path = f"/permission/{id}/reply"
@@ -88,7 +89,7 @@ def permission_request(asked: Mapping[str, Any], whose: str, at: float) -> Serve
         one_line(subject, _SUBJECT),
         "\n".join(parts)[:_DETAIL],
         tuple(choices),
-        diff=visible(_diff(facts), counted=False)[:_DIFF],
+        diff=visible(diff, counted=False)[:_DIFF],
     )
     return ServerRequest(id, string(asked.get("sessionID")), question, at, answers, (path, {"reply": "reject"}))
 
@@ -96,7 +97,8 @@ def permission_request(asked: Mapping[str, Any], whose: str, at: float) -> Serve
 def _about(kind: str, facts: Mapping[str, Any], patterns: list[str]) -> str:
     for name in ("command", "filepath", "filePath", "url", "query", "pattern", "path", "description"):
         if text := string(facts.get(name)):
-            return text
+            short = patterns[0] if kind == "edit" and len(patterns) == 1 else text  # below the project's folder
+            return short if text.endswith(f"/{short}") and text != f"/{short}" else text
     return ", ".join(patterns[:6]) if patterns != ["*"] else ""
 
 

@@ -622,14 +622,18 @@ def _indented(lines: Sequence[str]) -> list[str]:
     return [line[indent:] for line in lines]
 
 
+_WAITS = re.compile(r"^ *\? (?=\S)")
+"""The sign in front of a call that waits, which the question says."""
+
+
 def _bare(line: str) -> str | None:
     """A line without the sides of a box inside the question; `None` for the top and the bottom of one."""
     shown = line.strip()
     if shown and not shown.strip("╭╮╰╯─┌┐└┘"):
         return None
     if len(shown) > 1 and shown[0] == shown[-1] == "│":
-        return "  " + shown[1:-1].rstrip()
-    return line.rstrip()
+        line = "  " + shown[1:-1]
+    return _WAITS.sub("", line.rstrip())
 
 
 def _start(rules: QuestionRules, text: Sequence[str], row: int) -> tuple[int, bool]:

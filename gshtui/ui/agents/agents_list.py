@@ -16,7 +16,6 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual.content import Content
 
-from gshtui.guard.approval.question_text import only_line
 from gshtui.ui.agents.agents_state import AgentsState, AgentView
 from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.drawing.themes import STATUS_SIGNS
@@ -298,8 +297,8 @@ def _task(agent: AgentView, left: str) -> str:
     if left:
         return ""
     asked = agent.row.question if agent.waits_now and agent.row.unsent is None else None
-    if asked is not None and (told := only_line(asked.detail)):
-        return _clean(f"asks: {told}")
+    if asked is not None and (line := asked.line) != asked.subject:
+        return _clean(f"asks: {line}")
     return _clean(agent.row.about if agent.row.about and not agent.ended else agent.row.said)
 
 

@@ -43,11 +43,11 @@ from gshtui.guard.approval.open_approvals import APPROVAL_EVENTS
 from gshtui.guard.approval.question_text import (
     PROGRAM,
     QuestionLine,
-    only_line,
     question_parts,
     question_row,
     question_title,
 )
+from gshtui.text.asked_line import only_line
 from gshtui.ui.approvals.approvals_state import (
     ApprovalsState,
     asked_fields,

@@ -1,0 +1,37 @@
+"""What a program asks, in one line, and what that line leaves to be said."""
+
+import pytest
+
+from gshtui.text.asked_line import asked_line, unsaid
+
+
+@pytest.mark.parametrize(
+    ("subject", "detail", "said"),
+    [
+        ("Do you want to proceed?", "touch made.txt", "touch made.txt"),
+        ("Apply this change?", "WriteFile  Writing to new.txt\n  1 one\n  2 two", "WriteFile Writing to new.txt"),
+        ("Apply this change?", "Two things:\none\ntwo", "Apply this change?"),
+        ("Exit plan mode?", "Claude wants to exit plan mode", "Claude wants to exit plan mode"),
+        ("Make this edit to notes.txt?", "notes.txt\n  1 one", "Make this edit to notes.txt?"),
+        ("Which colour do you want?", "for the front", "for the front · Which colour do you want?"),
+        ("The disk is full", "at /var", "The disk is full · at /var"),
+        ("Run: make", "", "Run: make"),
+    ],
+)
+def test_a_question_is_one_line_in_which_nothing_is_said_twice(subject: str, detail: str, said: str) -> None:
+    assert asked_line(subject, detail) == said
+
+
+@pytest.mark.parametrize(
+    ("subject", "detail", "rest"),
+    [
+        ("Run: make test", "make test\nin /srv", "in /srv"),
+        ("Which colour?", "Which colour?\n- Red", "- Red"),
+        ("Run: rm a b", "rm a\nb", "rm a\nb"),
+        ("Run: a z: a", "a\nz: a", "a\nz: a"),
+        ("Run: make te…", "make test", "make test"),
+        ("Proceed?", "", ""),
+    ],
+)
+def test_only_what_a_question_says_whole_is_not_said_again(subject: str, detail: str, rest: str) -> None:
+    assert unsaid(subject, detail) == rest
