@@ -159,12 +159,18 @@ def test_words_about_interrupting_in_an_answer_are_no_work() -> None:
     assert read_screen(LOADED.get("claude"), screen).status == "idle"
 
 
-def test_advice_about_interrupting_below_an_input_is_no_work() -> None:
-    screen = ["  ┃", "  ┃  ", "  ┃", "  ┃  Code  · fake Loop", f"  ╹{'▀' * 40}", " tab agents  ctrl+p commands"]
-    for name in ("opencode", "kilo"):
-        for tip in ("● Tip Press escape to stop the AI mid-response", "● Tip Press esc twice to interrupt"):
-            reading = read_screen(LOADED.get(name), [*screen, "", f"          {tip}", "  ~/project      7.7.7"])
-            assert (reading.status, reading.contradicts) == ("idle", ""), (name, tip)
+STARTS = [shot for shot in shots() if shot.program in ("opencode", "kilo") and shot.file.name == "01-idle.txt"]
+
+
+@for_each(STARTS)
+def test_advice_about_interrupting_below_an_input_is_no_work(recorded: Shot) -> None:
+    """It stands there on one start of a hundred."""
+    lines = recorded.lines
+    place = next(row for row, line in enumerate(lines) if "ctrl+p commands" in without_styles(line)) + 4
+    for tip in ("Press escape to stop the AI mid-response", "Press esc twice to interrupt"):
+        shown = [*lines[:place], f"{'● Tip ':>20}{tip}", *lines[place + 1 :]]
+        reading = read_screen(LOADED.get(recorded.program), shown, recorded.told["title"], recorded.cursor)
+        assert (reading.status, reading.contradicts) == ("idle", ""), tip
 
 
 def test_a_draft_that_stands_above_the_input_was_entered_and_one_that_is_gone_was_cleared() -> None:
