@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, get_args
 
-from rich.cells import cell_len, chop_cells
+from rich.cells import cell_len
 from rich.segment import Segment
 from textual import events
 from textual.content import Content
@@ -23,6 +23,7 @@ from textual.widgets import Static
 
 from gshtui.guard.approval.answer_keys import OPEN, Offer, rows_of, without, worded
 from gshtui.guard.approval.question_text import LineKind, QuestionLine, QuestionParts
+from gshtui.ui.kit.drawing.styled_lines import kept_rows
 
 if TYPE_CHECKING:
     from gshtui.ui.approvals.question_change import QuestionChange
@@ -39,19 +40,8 @@ def wrapped_question(question: Sequence[QuestionLine], width: int) -> list[Quest
         if cell_len(shown) <= width:
             found.append(QuestionLine(kind, shown))
         else:
-            found += [QuestionLine(kind, piece) for piece in _rows(shown, max(2, width))]
+            found += [QuestionLine(kind, piece) for piece in kept_rows(shown, max(2, width))]
     return found
-
-
-def _rows(text: str, width: int) -> list[str]:
-    rows: list[str] = []
-    while cell_len(text) > width:
-        row = chop_cells(text, width)[0]
-        blank = row.rstrip(" ").rfind(" ") + 1 if text[len(row) : len(row) + 1] != " " else 0
-        row = row[:blank] if cell_len(row[:blank]) > width // 2 and row[:blank].strip() else row
-        rows.append(row)
-        text = text[len(row) :]
-    return [*rows, text]
 
 
 class Answers(Static):

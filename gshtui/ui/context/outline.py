@@ -6,20 +6,15 @@ a row only when it is shown.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
-from rich.cells import cell_len, chop_cells
 
 from gshtui.text.sanitise import literal
-
-_NARROW = re.compile(
-    "[\x20-\x7e\xa0-\u02ff\u0370-\u0482\u048a-\u0558\u2010-\u2027\u2030-\u205e\u2500-\u25fc]*"
-).fullmatch
+from gshtui.ui.kit.drawing.styled_lines import kept_rows
 
 
 def displayed(text: str) -> str:
@@ -37,7 +32,7 @@ class TextRow(NamedTuple):
 
 
 class TextRows:
-    """A displayed text wrapped at a width in cells, even within words, so that every space is where it was sent."""
+    """A displayed text wrapped at a width in cells, behind a blank where it can be; each is where it was sent."""
 
     def __init__(self, text: str, width: int) -> None:
         self.text = text
@@ -55,11 +50,9 @@ class TextRows:
     def _height(self, number: int, line: str) -> int:
         if len(line) <= self.width // 2 or (len(line) <= self.width and line.isascii()):
             return 1
-        if line.isascii() or _NARROW(line):
-            return -(-len(line) // self.width)
-        if cell_len(line) <= self.width:
-            return 1
-        pieces = self._pieces[number] = chop_cells(line, self.width)
+        pieces = kept_rows(line, self.width)
+        if len(pieces) > 1:
+            self._pieces[number] = pieces
         return len(pieces)
 
     def row(self, row: int) -> TextRow:
@@ -67,24 +60,15 @@ class TextRows:
         number = min(len(self._lines) - 1, bisect_right(self._tops, row) - 1)
         inside = row - self._tops[number]
         line, start = self._lines[number], self._starts[number]
-        pieces = self._pieces.get(number)
-        if pieces is not None:
-            before = sum(len(piece) for piece in pieces[:inside])
-            return TextRow(pieces[inside], start + before, number, inside == 0)
-        if self._tops[number + 1] - self._tops[number] == 1:
-            return TextRow(line, start, number, True)
-        begin = inside * self.width
-        return TextRow(line[begin : begin + self.width], start + begin, number, inside == 0)
+        pieces = self._pieces.get(number, [line])
+        before = sum(len(piece) for piece in pieces[:inside])
+        return TextRow(pieces[inside], start + before, number, inside == 0)
 
     def row_of(self, offset: int) -> int:
         """The row that a character of the text is in."""
         number = min(len(self._lines) - 1, bisect_right(self._starts, offset) - 1)
         inside = offset - self._starts[number]
-        pieces = self._pieces.get(number)
-        if pieces is None:
-            most = self._tops[number + 1] - self._tops[number] - 1
-            return self._tops[number] + (min(most, inside // self.width) if most else 0)
-        row = 0
+        pieces, row = self._pieces.get(number, [""]), 0
         while row < len(pieces) - 1 and inside >= len(pieces[row]):
             inside -= len(pieces[row])
             row += 1

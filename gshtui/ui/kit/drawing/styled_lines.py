@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from rich.cells import cell_len, split_graphemes
+from rich.cells import cell_len, chop_cells, split_graphemes
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
@@ -114,6 +114,23 @@ def wrapped(runs: Sequence[Segment], width: int, *, hard: bool = False) -> list[
             index += 1
         lines.append(StyledLine(_slice(runs, index, at, start, end), join=how if lines else "\n"))
     return lines
+
+
+def kept_rows(text: str, width: int) -> list[str]:
+    """One line as rows of at most `width` cells with each character in one of them: a row ends behind a blank where
+    one is near, otherwise at any character.
+    """
+    rows: list[str] = []
+    start, size, narrow = 0, len(text), _NARROW(text) is not None
+    while size - start > width * (1 if narrow else 4) or (not narrow and cell_len(text[start:]) > width):
+        end = start + width
+        if not narrow:  # some more characters, as some need no cell
+            end = start + len(chop_cells(text[start : end + 8], width)[0])
+        if text[end : end + 1] != " " and (blank := text.rfind(" ", (start + end) // 2, end) + 1):
+            end = end if text[start:blank].isspace() else blank
+        rows.append(text[start:end])
+        start = end
+    return [*rows, text[start:]]
 
 
 def line_breaks(text: str, width: int, *, hard: bool = False) -> Iterator[LineBreak]:
