@@ -53,8 +53,8 @@ def main(argv: list[str] | None = None) -> int:
 
             if quick(arguments):
                 return 0
-        if arguments[:3] == ["agent", "run", "--spec"] and len(arguments) == 4 and not completing:
-            return _agent(arguments[3])
+        if arguments[:3] == ["agent", "run", "--spec"] and arguments[4:-1] in ([], ["--left"]) and not completing:
+            return _agent(*arguments[3::2])
         if not completing and opens_window(arguments):
             from gshtui.ui.window.terminal_echo import ECHO
 
@@ -80,13 +80,13 @@ def main(argv: list[str] | None = None) -> int:
             echo.ECHO.on()
 
 
-def _agent(spec: str) -> int:
+def _agent(spec: str, left: str = "") -> int:
     """The terminal of an agent: each has such a process, of which click would be a half."""
     from pathlib import Path
 
     from gshtui.headless.agents.agent_terminal import run_agent
 
-    return run_agent(Path(spec))
+    return run_agent(Path(spec), left=int(left) if left.isdecimal() else -1)
 
 
 def _unusable_home() -> str:

@@ -72,8 +72,9 @@ def mcp_serve(allow: tuple[str, ...], http: bool, port: int, token_file: str, as
     type=click.Path(path_type=Path),
     help="The agent's spec, a file that `agent spawn` writes.",
 )
+@click.option("--left", default=-1, hidden=True, help="Descriptor with what the program before has left.")
 @json_option
-def agent_run(spec: Path, as_json: bool) -> int:
+def agent_run(spec: Path, left: int, as_json: bool) -> int:
     """Run the agent that FILE describes until its work is done.
 
     `agent spawn` runs this command in a new terminal. It also works without a window: questions then wait for the next
@@ -81,7 +82,7 @@ def agent_run(spec: Path, as_json: bool) -> int:
     """
     from gshtui.headless.agents.agent_terminal import run_agent
 
-    return run_agent(spec, as_json=as_json)
+    return run_agent(spec, as_json=as_json, left=left)
 
 
 _GARBAGE = (2_000, 10, 10)

@@ -400,3 +400,59 @@ async def test_only_the_agents_own_terminal_is_its_pane(tmp_path: Path, monkeypa
         assert "begins" not in await asyncio.to_thread(opening_answer, file)
         process.send_signal(signal.SIGTERM)
         await wait_for_exit(process)
+
+
+def test_what_a_terminal_leaves_to_its_next_program_is_all_there_and_comes_by_no_variable(tmp_path: Path) -> None:
+    """However long the draft; and nobody who spawns an agent types into its pane."""
+    _, file = prepare_spec(tmp_path)
+    code = "import os, sys; from pathlib import Path; from gshtui.headless.agents.agent_terminal import *\n"
+    code += f"terminal = AgentTerminal(Path({str(file)!r})); terminal.kept = {{'draft': 'ä' * 200_000}}\n"
+    code += "terminal.untaken[:] = bytes(range(256)) * 500; terminal.end = AgentEnd(None, None, True)\n"
+    code += "kept = []\n"
+    code += "os.execv = lambda program, words: kept.append((words, os.dup(int(words[-1]))))\n"
+    code += "terminal.begin_anew(); words, fd = kept[0]; os.lseek(fd, 0, 0)\n"
+    code += f"after = AgentTerminal(Path({str(file)!r})); after.go_on(fd)\n"
+    code += "assert (after.kept, after.untaken, after.end) == (terminal.kept, terminal.untaken, terminal.end)\n"
+    code += "assert words[1:8] == ['-P', '-m', 'gshtui', 'agent', 'run', '--spec', words[7]], words\n"
+    code += "after.go_on(os.open('/dev/null', 0)); print('kept', len(after.untaken))"
+    ran = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True)
+    assert ran.stdout == "kept 128000\n"
+
+
+@pytest.mark.tmux
+async def test_a_paste_while_there_is_no_hub_is_as_it_was_pasted_and_ctrl_c_leaves(
+    tmux: TmuxServer, tmp_path: Path
+) -> None:
+    _, file = prepare_spec(tmp_path)
+    argv = command(["agent", "run", "--spec", str(file)])
+    made = await tmux.spawn("gsh-agent-0012", argv, cwd=tmp_path, env=environment(), width=80, height=24)
+    await shown(tmux, made.pane, "idle")
+    await stopped()
+    await shown(tmux, made.pane, "The hub was stopped")
+    await tmux.type_bytes(made.pane, b"\x1b[200~first line\rsecond line\rthird\x1b[201~")
+    assert run_gsh("hub", "start").code == 0
+    await shown(tmux, made.pane, "first line", "second line", "third")
+    assert run_gsh("hub", "stop", "--yes").code == 0
+    await shown(tmux, made.pane, "The hub was stopped")
+    process = psutil.Process(made.pid)
+    await tmux.type_bytes(made.pane, b"\x03")
+    await gone(process)
+
+
+async def test_hubs_of_two_records_keep_their_own_agents(tmp_path: Path) -> None:
+    """One that listens and has another record neither takes an agent nor keeps its own hub from starting."""
+    env = {"GSH_GENERAL__SESSION_DIR": str(tmp_path / "other"), "GSH_TMUX__SOCKET_NAME": f"gsh-{os.getpid()}"}
+    spawned = await asyncio.to_thread(run_gsh, "agent", "spawn", "--provider", "offline", env=env, cwd=tmp_path)
+    assert spawned.code == 0, spawned.err
+    try:
+        waited = await asyncio.to_thread(run_gsh, "agent", "wait", "0001", "--status", "idle", env=env)
+        assert waited.code == 0, waited.err
+        assert (await asyncio.to_thread(run_gsh, "hub", "stop", "--yes", env=env)).code == 0
+        first = hub()
+        await eventually(lambda: asyncio.to_thread(lambda: running_keeper(tmp_path / "other") is None))
+        assert hub() == first
+    finally:
+        await asyncio.to_thread(run_gsh, "agent", "kill", "--yes", "0001", env=env)
+        await asyncio.to_thread(run_gsh, "hub", "stop", "--yes", env=env)
+        words = ["tmux", "-L", f"gsh-{os.getpid()}", "kill-server"]
+        await asyncio.to_thread(subprocess.run, words, check=False, capture_output=True)

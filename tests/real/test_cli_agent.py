@@ -321,9 +321,14 @@ async def test_all_that_a_killed_server_took_come_back_without_a_window(project:
     server = TmuxServer("gsh")
     await kill_server(server)
     await server.close()
-    planned = run_gsh("agent", "recover", "all", "--dry-run", "--json", cwd=project)
-    assert planned.code == 0, planned.err
-    assert [(one["id"], one["would"], one["why"]) for one in planned.json] == [("0001", "resume", "")]
+
+    def planned() -> list[tuple[str, str, str]]:
+        """Once the agent's terminal, which has hung up, has ended."""
+        ran = run_gsh("agent", "recover", "all", "--dry-run", "--json", cwd=project)
+        assert ran.code == 0, ran.err
+        return [(one["id"], one["would"], one["why"]) for one in ran.json]
+
+    await eventually(lambda: asyncio.to_thread(planned), until=lambda plan: plan == [("0001", "resume", "")])
     recovered = run_gsh("agent", "recover", "all", cwd=project)
     assert (recovered.code, recovered.out) == (0, "Recovered: scout (0001), which resumed its conversation.\n")
     assert run_gsh("agent", "wait", "scout", "--status", "idle", "--timeout", "30", cwd=project).code == 0

@@ -8,6 +8,7 @@ standard library alone, and has no event loop.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import select
@@ -25,7 +26,6 @@ from typing import Any, NamedTuple, NoReturn
 
 import gshtui
 from gshtui.client.hub_greeting import greeted, refusal, surroundings
-from gshtui.settings import paths
 from gshtui.system.caller_environment import AGENT
 from gshtui.system.face_mark import mark_face
 from gshtui.system.installation import INSTALLED_AT, installed_at
@@ -44,8 +44,9 @@ _LOOK_SELDOM = 0.5
 _BACK_WITHIN = 2.0
 """Seconds for the next hub, until the terminal says that there is none."""
 _STOPPED = "The hub was stopped. Enter starts it again."
-_LEFT = "GSH_PANE_LEFT"
-"""Variable with what a program of this terminal leaves to the next one, see `_begin_anew`."""
+_SILENT = "The hub that runs does not answer yet; the agent waits for it."
+_INTERRUPT = b"\x03"
+"""What ctrl+c sends where keys are read as they are pressed."""
 _PRINTED_WITHIN = 2.0
 """Seconds for the terminal to take the last drawing."""
 _PIECE = 64 * 1024
@@ -71,12 +72,16 @@ class _Signalled(BaseException):
     """A signal to end came while no hub has the agent."""
 
 
-def run_agent(spec_file: Path, *, as_json: bool = False) -> int:
+def run_agent(spec_file: Path, *, as_json: bool = False, left: int = -1) -> int:
     """Be the terminal of the agent of this spec until its work is done; gives the exit status.
 
-    `as_json`: its events go to standard output, one a line, in place of the pane.
+    Args:
+        as_json: its events go to standard output, one a line, in place of the pane.
+        left: descriptor with what the program leaves that was here before, see `begin_anew`; -1: there was none.
     """
     terminal = AgentTerminal(spec_file, as_json=as_json)
+    if left >= 0:
+        terminal.go_on(left)
     if (code := terminal.live()) is not None:
         return code
     if terminal.is_outdated:
@@ -98,9 +103,8 @@ class AgentTerminal:
     """
 
     def __init__(self, spec_file: Path, *, as_json: bool = False) -> None:
-        left = json.loads(os.environ.pop(_LEFT, "{}"))
-        self.kept: dict[str, Any] = left.get("kept", {})
-        self.end = AgentEnd(*left.get("end", (None, False, False)))
+        self.kept: dict[str, Any] = {}
+        self.end = AgentEnd(comes_again=False, cut=False)
         self.refusal = "no hub has come up."
         self.is_outdated = False
         self._hub = 0
@@ -112,9 +116,9 @@ class AgentTerminal:
         """What is to be said of its terminal."""
         self.reads = self._draws
         """Whether there are keys to read."""
-        self.untaken = bytearray(left.get("untaken", ""), "latin-1")
+        self.untaken = bytearray()
         """What was typed and no hub has taken: whoever goes on with the agent gets it."""
-        self._clear: str = left.get("clear", "")
+        self._clear = ""
         """What takes away the rows that are redrawn."""
         self._signal = 0
         """The first signal to end, 0: none came."""
@@ -193,11 +197,23 @@ class AgentTerminal:
 
     def begin_anew(self) -> NoReturn:
         """Be the program that is installed now, in this terminal, with all that is known of the agent."""
+        import tempfile
+
         untaken = self.untaken.decode("latin-1")
-        left = {"kept": self.kept, "end": self.end, "untaken": untaken, "clear": self._clear}
-        words = [sys.executable, "-m", "gshtui", "agent", "run", "--spec", str(self._file)]
-        json_option = ["--json"] if self._output == "json" else []
-        os.execve(sys.executable, [*words, *json_option], os.environ | {_LEFT: json.dumps(left)})
+        with tempfile.TemporaryFile() as left:
+            left.write(json.dumps([self.kept, self.end, untaken, self._clear]).encode())
+            left.seek(0)
+            os.set_inheritable(left.fileno(), True)
+            words = ["agent", "run", "--spec", str(self._file), "--left", str(left.fileno())]
+            json_option = ["--json"] if self._output == "json" else []
+            os.execv(sys.executable, [sys.executable, "-P", "-m", "gshtui", *words, *json_option])
+
+    def go_on(self, left: int) -> None:
+        """Take over what the program before has left in this file."""
+        with suppress(OSError, ValueError, TypeError), open(left, "rb") as file:
+            self.kept, end, untaken, self._clear = json.loads(file.read())
+            self.end = AgentEnd(*end)
+            self.untaken[:] = untaken.encode("latin-1")
 
     def _connection(self) -> socket.socket | None:
         """A connection to the hub that takes the agent, which is started if there is none; `None`: none takes it."""
@@ -217,24 +233,46 @@ class AgentTerminal:
 
     def _taken(self) -> socket.socket | None:
         until, declines_until = time.monotonic() + _COMES_WITHIN, 0.0
+        says_at = time.monotonic() + _ANSWER_WITHIN if self._draws else float("inf")
         while (now := time.monotonic()) < until:
-            listens = False
+            there, declines = _hubs_of(self._file.parent.parent), False
             with suppress(TimeoutError):
                 for connected in greeted("pane", _ANSWER_WITHIN):
-                    listens = True
+                    pid = peer_of(connected).pid
+                    if pid not in there:
+                        connected.close()  # of another record
+                        continue
+                    declines = True
                     why = refusal(connected, json.dumps(self.opening()).encode())
                     if not why:
-                        self._hub = peer_of(connected).pid
+                        self._hub = pid
                         return connected
                     self.refusal = f"the hub does not run this agent: {why}."
-            if listens:
+            if declines:
                 declines_until = declines_until or now + _DECLINES_WITHIN
                 if now > declines_until:
                     return None
-            elif not _is_starting(self._file.parent.parent):
+            elif not there:
                 self._start_hub()
+            elif until - now < _COMES_WITHIN / 2:
+                if _is_locked(self._file.parent.parent):  # it hangs, or is of another version and still works
+                    until = now + _COMES_WITHIN
+                else:
+                    self._start_hub()
+            if now > says_at:
+                self.print(f"{_SILENT}\r\n")
+                says_at = float("inf")
+            self._read_keys_meanwhile()
             time.sleep(_LOOK_EVERY)
         return None
+
+    def _read_keys_meanwhile(self) -> bytes:
+        """What is typed while no hub takes it; ctrl+c ends the wait."""
+        typed = self.read_keys()
+        if _INTERRUPT in typed:
+            self._signal = signal.SIGINT
+            raise _Signalled
+        return typed
 
     def _start_hub(self) -> None:
         """Have another process start one, so that it is not below this one: who kills the agent ends what is."""
@@ -243,7 +281,7 @@ class AgentTerminal:
         environ = {name: value for name, value in os.environ.items() if name != AGENT}
         with suppress(subprocess.SubprocessError):
             subprocess.run(
-                [sys.executable, "-m", "gshtui", "hub", "start"],
+                [sys.executable, "-P", "-m", "gshtui", "hub", "start"],
                 env=environ,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -255,26 +293,15 @@ class AgentTerminal:
     def _wait_for_hub(self) -> None:
         """Wait until somebody has started the next hub, or wants this terminal to."""
         says_at = time.monotonic() + _BACK_WITHIN if self._draws else float("inf")
-        while not self._is_another_there():
+        while not _hubs_of(self._file.parent.parent) - {self._hub}:
             if time.monotonic() > says_at:
                 self.print(f"{_STOPPED}\r\n")
                 says_at = float("inf")
             self.print_waiting()
             select.select([0] if self.reads else [], [], [], _LOOK_SELDOM)
-            before = len(self.untaken)
-            if (at := self.read_keys().find(b"\r")) >= 0:
-                del self.untaken[before + at]
+            if self._read_keys_meanwhile().endswith(b"\r"):
+                del self.untaken[-1]
                 return
-
-    def _is_another_there(self) -> bool:
-        """Whether a hub listens that is not the last one, which may still be about to end."""
-        for path in paths.keeper_sockets():
-            with suppress(OSError), socket.socket(socket.AF_UNIX) as connected:
-                connected.settimeout(_ANSWER_WITHIN)
-                connected.connect(os.fspath(path))
-                if peer_of(connected).pid != self._hub:
-                    return True
-        return False
 
     @contextmanager
     def _keys_as_pressed(self) -> Generator[None]:
@@ -428,11 +455,24 @@ class _Link:
                 pass
 
 
-def _is_starting(data: Path) -> bool:
-    """Whether a hub of this record is being started. `data`: its folder, where `keeper.py` says so."""
+def _is_locked(data: Path) -> bool:
+    """Whether some process is the hub of this record, whatever its file says."""
+    try:
+        with (data / "keeper.lock").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False
+
+
+def _hubs_of(data: Path) -> set[int]:
+    """The processes that are the hub of this record, or start as it. `data`: its folder, where `keeper.py` says so."""
+    found: set[int] = set()
     for name in ("keeper.json", "keeper.lock"):
         with suppress(OSError, ValueError, KeyError, TypeError):
-            state = json.loads((data / name).read_bytes())
-            os.kill(int(state["process"]["pid"]), 0)
-            return state["ready"] is False
-    return False
+            pid = int(json.loads((data / name).read_bytes())["process"]["pid"])
+            os.kill(pid, 0)
+            found.add(pid)
+    return found
