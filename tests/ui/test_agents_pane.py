@@ -1,9 +1,12 @@
 """The sidebar by keyboard and mouse: what is opened, asked and run for an agent."""
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+import pytest
+from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
@@ -14,6 +17,7 @@ from gshtui.fleet.core import agent_calls as calls
 from gshtui.ui.agents.agents_feature import AgentsFeature
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.agents.agents_state import AgentView
+from gshtui.ui.kit.textual.pane_body import PaneBody
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.kit.widgets.dialogs import ConfirmScreen, InputScreen, Picker
 from tests.kit import recorded
@@ -311,3 +315,19 @@ async def test_how_long_an_agent_rests_goes_on_counting() -> None:
             pane.tick()
             await pilot.pause()
             assert said in app.export_screenshot().replace("&#160;", " ")
+
+
+async def test_no_line_is_painted_for_a_width_that_was_only_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
+    painted: list[tuple[int, int]] = []
+
+    def put_lines(self: PaneBody, lines: Sequence[Content]) -> None:
+        painted.append((max(line.cell_length for line in lines), self.size.width))
+        put(self, lines)
+
+    put = PaneBody.put_lines
+    monkeypatch.setattr(PaneBody, "put_lines", put_lines)
+    app = Window()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await begun(app, pilot, *MANY)
+    assert painted
+    assert all(lines <= width for lines, width in painted)

@@ -153,7 +153,7 @@ class AgentsPane(Pane):
         self._draw()
 
     def _draw(self) -> None:
-        if not self.display or not self.is_mounted:
+        if not self.display or not self.size:  # its first size comes by itself: lines for a guess would be painted
             return
         self._label()
         self._ages = self._ages_now()
