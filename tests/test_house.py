@@ -249,6 +249,30 @@ def test_children_are_started_in_one_way_that_can_be_cancelled() -> None:
     }, "start it by `processes.start_child`"
 
 
+def test_python_imports_nothing_from_the_folder_that_it_is_started_in() -> None:
+    """It may be an agent's, and would run with the person's rights: each has `-P` or, of any version, `-I`."""
+    safe, bare = ("'-P'", "'-I'"), re.compile(r"\$\w+\"? -[mc] ")
+    found: list[str] = []
+    own: set[str] = set()
+    for path in source.files():
+        lists = [node.elts for kind in (ast.List, ast.Tuple) for node in source.nodes(path, kind)]
+        for parts in [*lists, *(node.args for node in source.nodes(path, ast.Call))]:
+            plain = (ast.Attribute, ast.Constant, ast.Name, ast.Starred)
+            words = [ast.unparse(part) for part in parts if isinstance(part, plain)]
+            for before, word, after in zip(["", *words], words, [*words[1:], ""], strict=False):
+                runs = after and re.search(r"(?:^|\.)(?:executable|PYTHON)$", word) and after not in safe
+                loads = word == "'-m'" and re.match(r"'(?:gshtui|pip|venv)\b", after) and before not in safe
+                if runs or loads:
+                    found.append(f"{source.name(path)}:{parts[0].lineno}")
+                if (word, after) == ("'-m'", "'gshtui'"):
+                    own.add(source.name(path))
+        for node in source.nodes(path, ast.Constant):
+            if isinstance(node.value, str) and bare.search(node.value):
+                found.append(f"{source.name(path)}:{node.lineno}")
+    assert not found
+    assert own == {"gshtui/system/installation.py"}, "its command line is `installation.own_command`"
+
+
 def test_who_starts_a_child_closes_its_pipes_however_it_ended() -> None:
     """A pipe that was not read to its end, or that another process holds, outlives the child: its `returncode` does not
     matter. These hand the child over to an object that is closed, or give it no pipe.

@@ -54,7 +54,7 @@ for one in "$base"/*/build; do
     printf 'installed=%s %s %s\n' "${folder##*/}" "$(cat "$one")" "$(cat "$folder/python" 2>/dev/null)"
 done
 for one in $pythons; do
-    if found=$(command -v "$one") && facts=$("$found" -c "$probe" 2>/dev/null); then
+    if found=$(command -v "$one") && facts=$("$found" -P -c "$probe" 2>/dev/null); then
         printf 'python=%s\nfacts=%s\n' "$found" "$facts"
         break
     fi
@@ -82,7 +82,7 @@ trap 'rm -rf "$new"; rmdir "$base" "${base%/*}" 2>/dev/null' EXIT HUP TERM INT
 tar -xzf - -C "$new" || exit 68
 printf '%s\n' "$python" >"$new/python" || exit 68
 if [ "$#" -gt 0 ]; then
-    "$python" -m pip install -q --disable-pip-version-check --no-input --target "$new/lib" "$@" >&2 ||
+    "$python" -P -m pip install -q --disable-pip-version-check --no-input --target "$new/lib" "$@" >&2 ||
         uv pip install -q --python "$python" --target "$new/lib" "$@" >&2 || exit 69
 fi
 "$python" -P "$new/tools.py" check >/dev/null || exit 70

@@ -50,11 +50,12 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(__file__).resolve().parents[1]
 _START = """\
-import importlib.util as u, sys
+import sys
+sys.path = [p for p in sys.path if p]
+import importlib.util as u
 s = u.spec_from_file_location("gshtui", {init!r}, submodule_search_locations=[{package!r}])
 m = u.module_from_spec(s)
 sys.modules["gshtui"] = m
-sys.path = [p for p in sys.path if p]
 sys.dont_write_bytecode = True
 from gshtui.python.worker.worker_process import main
 main()

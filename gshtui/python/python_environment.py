@@ -117,9 +117,9 @@ def install_plan(settings: PythonSettings, packages: Sequence[str], environ: Map
     inside = str(folder / "bin" / "python")
     commands: list[tuple[str, ...]] = []
     if environment_python(folder) is None:
-        commands.append((uv, "venv", "--quiet", str(folder)) if uv else (base, "-m", "venv", str(folder)))
+        commands.append((uv, "venv", "--quiet", str(folder)) if uv else (base, "-I", "-m", "venv", str(folder)))
     if wanted:
-        pip = (inside, "-m", "pip", "install", "--disable-pip-version-check", "--quiet")
+        pip = (inside, "-I", "-m", "pip", "install", "--disable-pip-version-check", "--quiet")
         commands.append((uv, "pip", "install", "--quiet", "--python", inside, *wanted) if uv else (*pip, *wanted))
     return InstallPlan(folder, wanted, tuple(commands))
 

@@ -1,6 +1,7 @@
-"""Which installation of the program this process runs: an update may leave the version's number as it was.
+"""Which installation of the program this process runs, and how another process of it is started.
 
-Read once, at the start, since an update replaces the files under a running process.
+Which: an update may leave the version's number as it was. Read once, at the start, since an update replaces the files
+under a running process.
 """
 
 # Importing pathlib takes longer than all of this.
@@ -9,6 +10,7 @@ Read once, at the start, since an update replaces the files under a running proc
 from __future__ import annotations
 
 import os
+import sys
 
 import gshtui
 
@@ -27,3 +29,9 @@ def installed_at(package: str) -> int:
 
 INSTALLED_AT = installed_at(os.path.dirname(gshtui.__file__))
 """Of the package of this process."""
+
+
+def own_command(*words: str) -> list[str]:
+    """The command line of this program with these words. `-P`: nothing is imported from the folder that it starts in,
+    which may be an agent's."""
+    return [sys.executable, "-P", "-m", "gshtui", *words]

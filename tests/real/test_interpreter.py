@@ -63,6 +63,15 @@ async def test_variables_and_imports_stay(python: Interpreter) -> None:
     assert python.names == ["x", "double"]
 
 
+async def test_it_starts_without_the_modules_of_its_folder(tmp_path: Path) -> None:
+    project, ran = tmp_path / "project", tmp_path / "ran"
+    project.mkdir()
+    for module in ("contextlib", "functools", "types", "warnings"):
+        (project / f"{module}.py").write_text(f"open({str(ran)!r}, 'a').write(__name__)")
+    await (await started(project, sandboxed=False)).close()
+    assert not ran.exists()
+
+
 async def test_output_comes_in_order_also_of_subprocesses(python: Interpreter) -> None:
     code = (
         "import sys\nprint('1', end=' ')\nsubprocess.run('echo 2; echo 3 >&2', shell=True)\nprint('4', file=sys.stderr)"

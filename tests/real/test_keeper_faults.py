@@ -27,6 +27,7 @@ from gshtui.settings import paths
 from gshtui.settings.loader import load
 from gshtui.settings.paths import data_dir
 from gshtui.shell.hub_registry import is_live
+from gshtui.system.installation import own_command
 from tests.kit.command import command, environment
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
@@ -243,7 +244,7 @@ def keeper_processes() -> list[int]:
     found: list[int] = []
     for process in psutil.process_iter(["cmdline"]):
         with contextlib.suppress(psutil.Error):
-            if (process.info["cmdline"] or [])[3:5] == ["hub", "run"] and (
+            if (process.info["cmdline"] or [])[1:6] == own_command("hub", "run")[1:] and (
                 process.environ().get("TMUX_TMPDIR") == os.environ["TMUX_TMPDIR"]
                 or process.environ().get("XDG_DATA_HOME") == os.environ.get("XDG_DATA_HOME", "-")
             ):

@@ -33,7 +33,7 @@ from gshtui.settings.paths import config_file, data_dir
 from gshtui.shell.hub_registry import is_live
 from gshtui.store.record.store import Store
 from gshtui.system.files.file_lock import try_lock
-from gshtui.system.installation import INSTALLED_AT
+from gshtui.system.installation import INSTALLED_AT, own_command
 from gshtui.system.processes.process_identity import is_alive, process_of, this_process
 from tests.kit.command import ROOT, command, environment
 from tests.kit.tmux import eventually, named_servers
@@ -89,8 +89,8 @@ def keepers(data: Path) -> list[int]:
     found: list[int] = []
     for process in psutil.process_iter(["cmdline"]):
         with contextlib.suppress(psutil.Error):
-            words = process.info["cmdline"] or []
-            if words[3:5] == ["hub", "run"] and process.environ().get("XDG_DATA_HOME") == str(data.parent):
+            words = (process.info["cmdline"] or [])[1:6]
+            if words == own_command("hub", "run")[1:] and process.environ().get("XDG_DATA_HOME") == str(data.parent):
                 found.append(process.pid)
     return found
 

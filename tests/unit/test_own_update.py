@@ -7,7 +7,7 @@ import pytest
 from gshtui.cli.root import run
 from gshtui.headless.program.own_update import Installation, described
 
-PIP = ("py", "-m", "pip", "install", "--upgrade")
+PIP = ("py", "-P", "-m", "pip", "install", "--upgrade")
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,8 @@ def test_pip_is_used_without_uv(tmp_path: Path) -> None:
     settings = PythonSettings(venv_path=tmp_path / "venv", pre_install=["pandas"])
     plan = install_plan(settings, (), {"PATH": "/nowhere"})
     make, fill = plan.commands
-    assert make[1:] == ("-m", "venv", str(tmp_path / "venv"))
-    assert fill[:4] == (str(tmp_path / "venv" / "bin" / "python"), "-m", "pip", "install")
+    assert make[1:] == ("-I", "-m", "venv", str(tmp_path / "venv"))
+    assert fill[:5] == (str(tmp_path / "venv" / "bin" / "python"), "-I", "-m", "pip", "install")
     assert fill[-1] == "pandas"
     assert install_plan(settings, ["numpy==2.1", "x[y]>=1"], {"PATH": ""}).packages == ("numpy==2.1", "x[y]>=1")
 

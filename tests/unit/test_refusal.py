@@ -130,6 +130,7 @@ def test_what_is_too_long_to_judge_is_refused() -> None:
         "/x/.venv/bin/python3.13 -I -m gshtui config set agent.mode auto",
         "env -u GSH_AGENT python3 -mgshtui approvals allow 1",
         "python -Im gshtui hub stop",
+        "/x/.venv/bin/python -P -m gshtui hub stop",
         "python /x/bin/gsh-tui config set agent.mode auto",
         "uv run python -m gshtui config set agent.mode auto",
         "bash -c 'unset GSH_AGENT; python -m gshtui config set agent.mode auto'",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gshtui.headless import exits
 from gshtui.headless.outcomes import error_code, outcome_code
 from gshtui.hub.hub import Hub
+from gshtui.system.installation import own_command
 
 if TYPE_CHECKING:
     import asyncssh
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gshtui.features.ssh.person_shell import LineEnd, PersonShell
     from gshtui.guard.people import AuthorizedPerson
 
-_WORKBENCH = (sys.executable, "-m", "gshtui")
+_WORKBENCH = tuple(own_command())
 
 
 class DoorFace(Protocol):

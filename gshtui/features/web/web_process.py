@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
-import sys
 
 from gshtui.headless import exits, streams
 from gshtui.headless.commands.command_hub import working_folder
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import complain
+from gshtui.system.installation import own_command
 
 
 def serve_window(host: str, port: int, as_json: bool) -> int:
@@ -26,7 +26,7 @@ async def _run(host: str, port: int, as_json: bool, stop: Stop) -> int:
     from gshtui.features.web.web_window import WebWindow
     from gshtui.system.caller_environment import without_terminal
 
-    window = WebWindow((sys.executable, "-m", "gshtui"), without_terminal(os.environ), working_folder(), size_text)
+    window = WebWindow(own_command(), without_terminal(os.environ), working_folder(), size_text)
 
     def show(address: WebAddress, before: str = "") -> None:
         if as_json:

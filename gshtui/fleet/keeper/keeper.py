@@ -14,7 +14,6 @@ import fcntl
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -29,7 +28,7 @@ from gshtui.system.caller_environment import without_terminal
 from gshtui.system.files import private_files
 from gshtui.system.files.file_lock import try_lock
 from gshtui.system.files.private_files import open_reader
-from gshtui.system.installation import INSTALLED_AT
+from gshtui.system.installation import INSTALLED_AT, own_command
 from gshtui.system.processes.process_identity import Process, is_alive, is_here, process_of, this_process
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.struct_types import learned
@@ -330,7 +329,7 @@ async def ends(process: Process, within: float, *signals: signal.Signals) -> boo
 
 
 def keeper_command() -> list[str]:
-    return [sys.executable, "-m", "gshtui", "hub", "run"]
+    return own_command("hub", "run")
 
 
 def keeper_environment(environ: Mapping[str, str]) -> dict[str, str]:

@@ -10,7 +10,6 @@ import os
 import re
 import secrets
 import stat
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,6 +22,7 @@ from gshtui.system.expected_error import ExpectedError
 from gshtui.system.files import private_files
 from gshtui.system.files.private_files import open_reader
 from gshtui.system.ids import new_id
+from gshtui.system.installation import own_command
 from gshtui.system.struct_types import learned
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def read_spec(path: Path) -> Spec:
 def native_argv(row: AgentRow, spec_file: Path) -> list[str]:
     """The command that starts the agent in its terminal."""
     del row  # everything is in the file; the row's id is part of its name
-    return [sys.executable, "-m", "gshtui", "agent", "run", "--spec", str(spec_file)]
+    return own_command("agent", "run", "--spec", str(spec_file))
 
 
 def _parent(data: Path, id: str) -> Spec | None:

@@ -28,7 +28,7 @@ import gshtui
 from gshtui.client.hub_greeting import greeted, refusal, surroundings
 from gshtui.system.caller_environment import AGENT
 from gshtui.system.face_mark import mark_face
-from gshtui.system.installation import INSTALLED_AT, installed_at
+from gshtui.system.installation import INSTALLED_AT, installed_at, own_command
 from gshtui.system.json_types import is_object
 from gshtui.system.network.peer import peer_of
 
@@ -206,7 +206,7 @@ class AgentTerminal:
             os.set_inheritable(left.fileno(), True)
             words = ["agent", "run", "--spec", str(self._file), "--left", str(left.fileno())]
             json_option = ["--json"] if self._output == "json" else []
-            os.execv(sys.executable, [sys.executable, "-P", "-m", "gshtui", *words, *json_option])
+            os.execv(sys.executable, own_command(*words, *json_option))
 
     def go_on(self, left: int) -> None:
         """Take over what the program before has left in this file."""
@@ -281,7 +281,7 @@ class AgentTerminal:
         environ = {name: value for name, value in os.environ.items() if name != AGENT}
         with suppress(subprocess.SubprocessError):
             subprocess.run(
-                [sys.executable, "-P", "-m", "gshtui", "hub", "start"],
+                own_command("hub", "start"),
                 env=environ,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

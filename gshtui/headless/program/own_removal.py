@@ -18,6 +18,7 @@ from gshtui.headless.program.own_update import removal
 from gshtui.settings import paths
 from gshtui.shell import plugin, startup_file
 from gshtui.shell.startup_file import StartupError
+from gshtui.system.installation import own_command
 from gshtui.system.struct_types import learned
 
 
@@ -85,7 +86,7 @@ def uninstall(run: Callable[[list[str]], int], *, data: bool, yes: bool, as_json
 def _running() -> str:
     """Which agents of this data folder run, as a clause; empty: none does."""
     listed = subprocess.run(
-        [sys.executable, "-m", "gshtui", "agent", "ls", "--json"],
+        own_command("agent", "ls", "--json"),
         capture_output=True,
         check=False,
         stdin=subprocess.DEVNULL,

@@ -52,7 +52,7 @@ def described(origin: object, prefix: str, python: str) -> Installation:
             if by_uv
             else ("pipx", "upgrade", _NAME)
             if by_pipx
-            else (python, "-m", "pip", "install", "--upgrade", _NAME)
+            else (python, "-P", "-m", "pip", "install", "--upgrade", _NAME)
         )
         return Installation("a package index", (again,))
     if not url.startswith("file:"):
@@ -61,7 +61,7 @@ def described(origin: object, prefix: str, python: str) -> Installation:
             if by_uv
             else ("pipx", "install", "--force", url)
             if by_pipx
-            else (python, "-m", "pip", "install", "--upgrade", "--force-reinstall", "--no-deps", url)
+            else (python, "-P", "-m", "pip", "install", "--upgrade", "--force-reinstall", "--no-deps", url)
         )
         return Installation(url, (again,) if not url.endswith(".whl") else (), "Install the newer wheel the same way.")
     folder = Path(unquote(urlsplit(url).path))
@@ -128,6 +128,6 @@ def removal() -> str:
         if "uv/tools" in place
         else ("pipx", "uninstall", _NAME)
         if "pipx/venvs" in place
-        else (sys.executable, "-m", "pip", "uninstall", _NAME)
+        else (sys.executable, "-P", "-m", "pip", "uninstall", _NAME)
     )
     return f"`{shlex.join(command)}`."

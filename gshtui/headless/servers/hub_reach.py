@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import sys
 from contextlib import suppress
 
 from gshtui.client.hub_greeting import greeted, line_from
 from gshtui.headless import streams
+from gshtui.system.installation import own_command
 from gshtui.system.processes.processes import start_child
 from gshtui.system.processes.time_limit import time_limit
 
@@ -47,8 +47,7 @@ async def start_hub() -> None:
     if os.environ.get("GSH_AGENT"):
         return
     nothing = asyncio.subprocess.DEVNULL
-    words = [sys.executable, "-m", "gshtui", "hub", "start"]
-    process = await start_child(*words, stdin=nothing, stdout=nothing, stderr=nothing)
+    process = await start_child(*own_command("hub", "start"), stdin=nothing, stdout=nothing, stderr=nothing)
     try:
         async with time_limit(COMES_WITHIN):
             await process.wait()
