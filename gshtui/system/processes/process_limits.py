@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import resource
 import shutil
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ _NAMES = {
     if name.startswith("RLIMIT_") and name != "RLIMIT_OFILE"
 }
 _LIMITS = tuple(sorted(_NAMES))
+_CAP_SYS_RESOURCE = 24
 
 
 def umask() -> int:
@@ -42,7 +44,7 @@ def unable_to_give(theirs: Sequence[tuple[int, int]]) -> bool:
         return False
     if len(theirs) != len(ours) or _setter() is None:
         return True
-    return os.geteuid() != 0 and any(_above(soft, most) for (soft, _), (_, most) in zip(theirs, ours, strict=True))
+    return any(_above(soft, most) for (soft, _), (_, most) in zip(theirs, ours, strict=True)) and not _may_raise()
 
 
 def limited(argv: Sequence[str]) -> list[str]:
@@ -51,7 +53,7 @@ def limited(argv: Sequence[str]) -> list[str]:
     given, setter = caller_inherited().limits, _setter()
     if given and setter is not None:
         for number, (soft, hard), (_, most) in zip(_LIMITS, given, ours := limits(), strict=True):
-            if _above(hard, most) and os.geteuid() != 0:
+            if _above(hard, most) and not _may_raise():
                 hard = most  # none can have more than this process
             if (soft, hard) != ours[_LIMITS.index(number)]:
                 options.append(f"--{_NAMES[number]}={_in_words(soft)}:{_in_words(hard)}")
@@ -61,7 +63,8 @@ def limited(argv: Sequence[str]) -> list[str]:
 def make_ours(descriptor: int, mode: int) -> None:
     """Give what was just made with this mode the rights that the umask of whoever this runs for leaves."""
     if (mask := caller_inherited().umask) >= 0:
-        os.fchmod(descriptor, mode & ~mask)
+        kept = os.fstat(descriptor).st_mode & 0o7000  # a folder has its group from the one above, and passes it on
+        os.fchmod(descriptor, kept | mode & ~mask)
 
 
 def make_folders(folder: Path) -> None:
@@ -70,13 +73,24 @@ def make_folders(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if (mask := caller_inherited().umask) >= 0:
         for each in missing:
-            each.chmod(0o777 & ~mask)
+            each.chmod(each.stat().st_mode & 0o7000 | 0o777 & ~mask)
 
 
 @functools.cache
 def _setter() -> str | None:
     """The program of util-linux that sets limits and then is the program that gets them."""
     return shutil.which("prlimit")
+
+
+def _may_raise() -> bool:
+    """Whether this process may raise hard limits. In a container, root often may not."""
+    own = Path("/proc/self")
+    try:
+        held = re.search(r"^CapEff:\s*(\w+)$", (own / "status").read_text("ascii", "replace"), re.MULTILINE)
+        is_whole = (own / "uid_map").read_text("ascii").split() == ["0", "0", "4294967295"]  # no namespace of users
+    except OSError:
+        return os.geteuid() == 0  # this system has no capabilities
+    return is_whole and held is not None and bool(int(held[1], 16) >> _CAP_SYS_RESOURCE & 1)
 
 
 def _above(limit: int, other: int) -> bool:

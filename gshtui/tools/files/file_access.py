@@ -146,14 +146,14 @@ def append_lines(real: Path, content: bytes) -> bool:
             real.name, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=folder
         )
         with os.fdopen(descriptor, "ab") as file:
-            if before is None:
-                make_ours(descriptor, 0o666)
             state = os.fstat(descriptor)
             if state.st_nlink > 1:
                 raise CommandError(
                     f"{real.name} has another name, too (a hard link), and what is there would be changed with it.",
                     hint="Nothing was changed. `write` gives this name a file of its own.",
                 )
+            if before is None:
+                make_ours(descriptor, 0o666)
             size = state.st_size
             start = b"\n" if size and os.pread(descriptor, 1, size - 1) != b"\n" else b""
             end = b"" if content.endswith(b"\n") or not content else b"\n"
