@@ -1,7 +1,7 @@
 """The command `mode`, for people: how much each agent may do before it asks, and how to change that.
 
 Refuses `auto` where the sandbox does not hold, and asks before `yolo`. Offered only where questions are answered: an
-agent's own process does not have it, and no agent may run it.
+agent's own hub does not have it, and no agent may run it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The one list of the rooms with commands, and what offers them to a registry, for the hub of a window and of an
-agent's own process. A room is loaded only when one of its commands is requested.
+"""The one list of the rooms with commands, and what offers them to a registry, for the hub of a window and of
+an agent. A room is loaded only when one of its commands is requested.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from gshtui.settings.loader import Loaded
 
 NATIVE_PARTS = frozenset({"store", "guard", "providers", "native"})
-"""The parts that the process of a native agent runs."""
+"""The parts that the hub of a native agent runs."""
 ACP_PARTS = frozenset({"store", "guard", "acp"})
-"""The parts that the process of an agent over ACP runs: its program has a model of its own."""
+"""The parts that the hub of an agent over ACP runs: its program has a model of its own."""
 ALL_PARTS = frozenset({"store", "guard", "socket", "providers", "agents", "fleet", "shell"})
 """The parts that a window runs."""
 KEEPER_PARTS = frozenset({"store", "fleet", "shell"})

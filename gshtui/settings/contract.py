@@ -46,7 +46,7 @@ class Brought(msgspec.Struct, frozen=True):
     after: str = ""
     """Of a feature's commands: the parts of the hub that must have started."""
     for_agents: bool = True
-    """An agent's own process has these commands, too; the others are for people, or the fleet's."""
+    """An agent's own hub has these commands, too; the others are for people, or the fleet's."""
 
     @property
     def feature(self) -> str:
