@@ -23,7 +23,6 @@ from textual.widgets import Static
 
 from gshtui.guard.approval.answer_keys import OPEN, Offer, rows_of, without, worded
 from gshtui.guard.approval.question_text import LineKind, QuestionLine, QuestionParts
-from gshtui.ui.kit.drawing.styled_lines import kept_rows
 
 if TYPE_CHECKING:
     from gshtui.ui.approvals.question_change import QuestionChange
@@ -34,6 +33,8 @@ def wrapped_question(question: Sequence[QuestionLine], width: int) -> list[Quest
 
     A row ends behind a blank where one is near, otherwise at any character; none is left out.
     """
+    from gshtui.ui.kit.drawing.styled_lines import kept_rows  # not before the first letter
+
     found: list[QuestionLine] = []
     for kind, text in question:
         shown = text.expandtabs(4)
