@@ -602,7 +602,7 @@ class HubSettings(SettingsTable):
     keep: Literal["auto", "never"] = Field(
         default="auto",
         description="auto: one hub in the background serves windows, runs the turns of `gsh`, and looks after agents,"
-        " shells and mail. never: none is started.",
+        " shells and mail. never: none is, but for our own agents, while there are some.",
     )
     closing: Literal["finish", "stop"] = Field(
         default="stop",

@@ -128,7 +128,7 @@ The hub serves your windows, and looks after agents, shells and messages while n
 
 It starts with the first window or agent, or at the end of a `gsh` or of a command that it could have done, and
 ends after ten minutes with nothing to do, or after five seconds if a command started it;
-`[hub] keep = "never"` in the configuration turns it off.""",
+`[hub] keep = "never"` in the configuration turns it off, but for our own agents while there are some.""",
 )
 
 
