@@ -20,7 +20,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.client.hub_greeting import greeted, line_from
 from gshtui.fleet.core.ports import LaunchTerms
-from gshtui.fleet.native.relay import Relay
+from gshtui.fleet.native.relay import Relay, RelayCircle
 from gshtui.fleet.native.spec import Spec, make_spec, write_spec
 from gshtui.guard.approval.gate import Gate
 from gshtui.headless.agents.agent_terminal import AgentTerminal
@@ -68,13 +68,13 @@ class EventLog:
 class RelayWindow:
     """What a hub is to agents in terminals: a bus, a gate, and the relay with its socket."""
 
-    def __init__(self, folder: Path, *, answers: bool = True) -> None:
+    def __init__(self, folder: Path, *, answers: bool = True, circle: RelayCircle | None = None) -> None:
         self.folder = folder
         self.answers = answers
         self.bus = Bus()
         self.heard = EventLog(self.bus)
         self.gate = Gate(self.bus, respondent="person", auto_approve=frozenset())
-        self.relay = Relay(self.bus, self.gate, paths.data_dir())
+        self.relay = Relay(self.bus, self.gate, paths.data_dir(), circle)
 
     async def start(self) -> None:
         await self.relay.start(cwd=self.folder, project=self.folder, answers=self.answers)
@@ -90,9 +90,11 @@ class RelayWindow:
 
 
 @contextlib.asynccontextmanager
-async def relay_window(folder: Path, *, answers: bool = True) -> AsyncGenerator[RelayWindow]:
-    """A window's relay, started."""
-    made = RelayWindow(folder, answers=answers)
+async def relay_window(
+    folder: Path, *, answers: bool = True, circle: RelayCircle | None = None
+) -> AsyncGenerator[RelayWindow]:
+    """A window's relay, started. `circle`: of the other ones of its process."""
+    made = RelayWindow(folder, answers=answers, circle=circle)
     await made.start()
     try:
         yield made

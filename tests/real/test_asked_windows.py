@@ -290,6 +290,44 @@ async def test_each_window_of_a_folder_has_an_agents_question_and_one_answer_set
         await link_of(first).run("agent kill 0001", ask=_yes)
 
 
+ANSWERS = """
+import json, os, sys
+from gshtui.client.hub_greeting import greeted, surroundings
+
+turn = {"text": "run command touch mine", "provider": "offline", "respondent": "person"}
+answer = {"v": 2, "type": "ApprovalAnswered", "approval": sys.argv[1], "decision": "once"}
+(hub,) = greeted("turn", 60)
+lines = hub.makefile("rwb")
+said = [{"turn": turn, **surroundings(os.getcwd())}, {"answer": answer}, {"interrupt": True}]
+for line in said:
+    lines.write(json.dumps(line).encode() + b"\\n")
+    lines.flush()
+    while line is said[0] and b"ApprovalRequested" not in lines.readline():
+        pass
+while (line := lines.readline()) and b'"end"' not in line:
+    sys.stdout.buffer.write(line)
+"""
+"""What asks for a turn, answers a question that is not one of that turn, and interrupts its own."""
+
+
+async def test_a_process_with_a_turn_answers_no_question_of_another_agent(project: Path) -> None:
+    (elsewhere := project.parent / "elsewhere").mkdir()
+    async with window(project) as app:
+        await link_of(app).run("spawn name=bud model=offline/offline prompt='run command touch made'")
+        await eventually(lambda: screen(app), until=lambda text: "bud wants to run: command touch made" in text)
+        (question,) = app.query_one(ApprovalsPane).state.waiting
+        line = [sys.executable, "-c", ANSWERS, question.approval]
+        ran = await asyncio.create_subprocess_exec(
+            *line, env=environment({"GSH_AGENT": "0001"}), cwd=elsewhere, stdout=asyncio.subprocess.PIPE
+        )
+        said = (await ran.communicate())[0].decode()
+        assert ran.returncode == 0 and "during a turn, a face answers" in said
+        settled = link_of(app).bus.wait_for(ApprovalSettled, lambda event: event.agent == "0001", timeout=DEADLINE)
+        app.publish(ApprovalAnswered(approval=question.approval, decision="deny"))
+        assert (await settled).decision == "deny" and not (project / "made").exists()
+        await link_of(app).run("agent kill 0001", ask=_yes)
+
+
 async def _yes(_: object) -> bool:
     return True
 

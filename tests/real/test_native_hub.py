@@ -12,12 +12,13 @@ from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.events.agent_events import (
     AgentAdded,
     AgentStatusChanged,
+    InterruptRequested,
     MessageAppended,
     PromptSubmitted,
     TurnFinished,
     TurnStarted,
 )
-from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ModeChangeRequested
 from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
 from gshtui.bus.events.hub_events import PartStarted
 from gshtui.bus.events.session_events import SessionOpened
@@ -90,6 +91,29 @@ async def test_an_agents_wish_for_another_is_asked_about_here(tmp_path: Path, an
                 assert "denied" in (await hub.heard.wait_for(TurnFinished)).text
                 assert hub.heard.of(AgentSpawnRequested) == []
             await wait_for_exit(process)
+
+
+@pytest.mark.parametrize("answers", [True, False], ids=["a window elsewhere", "a turn of the same folder"])
+async def test_no_hub_answers_or_directs_an_agent_whose_folder_nobody_looks_at_there(
+    tmp_path: Path, answers: bool
+) -> None:
+    """Whoever has a hub in this process may know the question's id."""
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    async with (
+        relay_window(tmp_path) as hub,
+        relay_window(elsewhere if answers else tmp_path, answers=answers, circle=hub.relay.circle) as other,
+    ):
+        _, file = prepare_spec(tmp_path, "run command touch made", hub=hub.relay.socket, background=True)
+        with agent_process(file, tmp_path) as process:
+            asked = await hub.heard.wait_for(ApprovalRequested)
+            other.bus.publish(ModeChangeRequested(agent=AGENT, mode="yolo"))
+            other.bus.publish(InterruptRequested(agent=AGENT))
+            other.bus.publish(ApprovalAnswered(approval=asked.approval, decision="once"))
+            await other.bus.drained()  # so that what it could send is sent before the answer
+            hub.bus.publish(ApprovalAnswered(approval=asked.approval, decision="deny"))
+            assert "denied" in (await hub.heard.wait_for(TurnFinished)).text
+            await wait_for_exit(process)
+        assert not (tmp_path / "made").exists() and not other.heard.of(ApprovalRequested)
 
 
 async def test_what_cannot_be_started_is_told_to_the_agent(tmp_path: Path) -> None:

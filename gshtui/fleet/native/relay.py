@@ -2,15 +2,16 @@
 
 It trusts nothing: an agent can speak only for itself, in its own conversation, under ids that the hub made. It cannot
 answer approval questions, and agents that it wants to start are approved here. An agent is linked to one hub of a
-process; what it asks is asked by each of them where a person looks at its folder. Started and stopped by the hub.
+process; what it asks is asked by each of them where a person looks at its folder, and answered and directed by these
+alone. Started and stopped by the hub.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import os
+import secrets
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -86,7 +87,6 @@ class RelayCircle:
     def __init__(self) -> None:
         self.relays: list[Relay] = []
         self.asked: dict[str, _Asked] = {}
-        self.numbers = itertools.count(1)
 
 
 class Relay:
@@ -229,7 +229,7 @@ class Relay:
         for event in batch:
             if isinstance(event, ApprovalAnswered):
                 asked = self.circle.asked.get(event.approval)
-                if asked is not None:
+                if asked is not None and self._may_answer(asked.remote):
                     asked.remote.send(msgspec.structs.replace(event, approval=asked.id))
             elif isinstance(event, AgentSpawned | AgentSpawnFailed | AgentEnded):
                 self._spawn_requests.handle_news(event)
@@ -254,7 +254,7 @@ class Relay:
                     self._remotes[agent] = RemoteAgent(agent)
         if not isinstance(event, PromptSubmitted) and not self.connected(agent):  # a prompt waits for it as mail
             linked = (relay._remotes[agent] for relay in self.circle.relays if relay.connected(agent))
-            return next(linked, self._remotes.get(agent))
+            return next(filter(self._asks_for, linked), self._remotes.get(agent))
         return self._remotes.get(agent)
 
     def _send(self, remote: RemoteAgent, event: Event) -> None:
@@ -264,7 +264,7 @@ class Relay:
         """Publish a question under an id of ours, so that no agent can alter another one's question."""
         if self._known(remote, event.approval):
             return  # it is already shown
-        ours = f"{remote.agent}-{next(self.circle.numbers)}-{event.approval}"[:200]
+        ours = f"{remote.agent}-{secrets.token_hex(8)}-{event.approval}"[:200]
         request = msgspec.structs.replace(event, approval=ours)
         self.circle.asked[ours] = _Asked(remote, event.approval, request)
         self._publish_to_all(remote, request)
@@ -286,6 +286,10 @@ class Relay:
 
     def _asks_for(self, remote: RemoteAgent) -> bool:
         return remote.spec is not None and remote.spec.home in self._folders
+
+    def _may_answer(self, remote: RemoteAgent) -> bool:
+        """Whether the agent's questions are asked here, and a person is here to answer."""
+        return self._asks_for(remote) or (bool(self._folders) and remote in self._remotes.values())
 
     def _lost(self, remote: RemoteAgent) -> None:
         """Withdraw its questions, which cannot be answered now; it asks again once it is back."""

@@ -18,7 +18,7 @@ from typing import Any
 from gshtui.bus import wire
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.approval_events import ApprovalAnswered
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.hub.faces.face_host import FaceHost
 from gshtui.hub.faces.turn import PromptTurn
 from gshtui.hub.faces.turn_request import TurnEnd, TurnSubmission
@@ -100,7 +100,8 @@ class _HostedTurn:
         self._host = host
         self._connection = connection
         self._bus = Bus()
-        self._answers = False
+        self._asked: set[str] = set()
+        """The questions that its face may answer."""
 
     def send(self, **fields: object) -> None:
         """Send whatever it holds as one line of ASCII."""
@@ -129,7 +130,7 @@ class _HostedTurn:
             return
         with suppress(wire.WireError):
             event = wire.from_plain(fields.get("answer") or {})
-            if isinstance(event, ApprovalAnswered) and self._answers:
+            if isinstance(event, ApprovalAnswered) and event.approval in self._asked:
                 self._bus.publish(event)
                 return
         raise BadLine("during a turn, a face answers or interrupts")
@@ -138,7 +139,6 @@ class _HostedTurn:
         """Take the turn; how it went."""
         from gshtui.hub.composition import build_hub
 
-        self._answers = call.turn.respondent == "person"
         turn = PromptTurn(call.turn, loaded, self)
         hub = build_hub(turn.options, self._bus, self._host)
         self.send(begins=True, problems=[[problem.level, str(problem)] for problem in loaded.problems])
@@ -163,5 +163,6 @@ class _HostedTurn:
 
     def _pass_on(self, batch: Sequence[Event]) -> None:
         """Send the events, but for the face's own."""
+        self._asked.update(event.approval for event in batch if isinstance(event, ApprovalRequested))
         told = (wire.encode(event).rstrip(b"\n") for event in batch if not isinstance(event, ApprovalAnswered))
         self._connection.send(b"".join(b'{"event":%b}\n' % event for event in told))
