@@ -32,7 +32,7 @@ class PtyChild:
                 os.environ["PYTHONPATH"] = str(ROOT)
                 # As in a terminal of its own, whatever the tests were started from has open or ignores (nohup, a job).
                 os.closerange(3, 4096)
-                for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+                for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT, signal.SIGTSTP):
                     signal.signal(number, signal.SIG_DFL)
                 # The test gives the terminal its size and its first keys before the program can look.
                 os.read(0, 1)

@@ -106,7 +106,7 @@ def test_a_fault_in_the_window_is_reported_on_a_terminal_that_is_put_back(
     assert child.attributes() == child.before
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_start_that_is_killed_puts_the_terminal_back(
     children: list[PtyChild], folder: Path, number: signal.Signals
 ) -> None:
@@ -133,7 +133,9 @@ entry.main(sys.argv[2:])
 """
 
 
-@pytest.mark.parametrize("ends", ["", "raise SystemExit(3)", "raise KeyboardInterrupt", "os.kill(os.getpid(), 15)"])
+@pytest.mark.parametrize(
+    "ends", ["", "raise SystemExit(3)", "raise KeyboardInterrupt", *(f"os.kill(os.getpid(), {one})" for one in (3, 15))]
+)
 @pytest.mark.parametrize("arguments", [[], ["-c"], ["--model", "opus"]])
 def test_what_is_typed_while_a_window_loads_is_not_echoed(
     children: list[PtyChild], folder: Path, arguments: list[str], ends: str
@@ -143,6 +145,36 @@ def test_what_is_typed_while_a_window_loads_is_not_echoed(
     child.wait()
     assert b"echo False" in child.output
     assert child.attributes() == child.before
+
+
+STOPS = """\
+import os, signal, sys, termios
+
+def shown(*words):
+    print(*words, bool(termios.tcgetattr(0)[3] & termios.ECHO), flush=True)
+
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+child = os.fork()
+if not child:
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpid())
+    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+    os.execv(sys.executable, [sys.executable, "-c", *sys.argv[1:]])
+stopped = os.WIFSTOPPED(os.waitpid(child, os.WUNTRACED)[1])
+shown("stopped", stopped)
+os.kill(child, signal.SIGCONT)
+os.waitpid(child, 0)
+shown("ended")
+"""
+
+
+def test_ctrl_z_while_a_window_loads_leaves_the_shell_its_echo(children: list[PtyChild], folder: Path) -> None:
+    stops = f"os.kill(os.getpid(), {signal.SIGTSTP:d}); print('again', bool(termios.tcgetattr(0)[3] & termios.ECHO))"
+    child = ran(children, PtyChild([sys.executable, "-c", STOPS, STARTS, stops], folder))
+    child.go()
+    child.wait()
+    shown = [line.strip() for line in child.output.decode().splitlines()]
+    assert shown[-4:] == ["echo False", "stopped True True", "again False", "ended True"]
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["prompt", "hi"], ["--model", "opus", "prompt"], ["-p"]])
@@ -155,11 +187,14 @@ def test_what_opens_no_window_leaves_the_terminal_alone(
     assert b"echo True" in child.output
 
 
-def test_ctrl_c_while_it_starts_interrupts_and_puts_the_terminal_back(children: list[PtyChild], folder: Path) -> None:
+@pytest.mark.parametrize("keys", [b"\x03", b"\x1c\x1a\x03"])
+def test_ctrl_c_alone_while_it_starts_interrupts_and_puts_the_terminal_back(
+    children: list[PtyChild], folder: Path, keys: bytes
+) -> None:
     child = ran(children, frame_child(folder, "wait", str(folder / "there")))
     child.go()
     child.read_until((folder / "there").exists)
-    child.write(b"\x03")
+    child.write(keys)
     child.wait()
     assert LEAVE in child.output
     assert child.attributes() == child.before

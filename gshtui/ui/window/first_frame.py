@@ -175,13 +175,17 @@ def _place(fields: "list[str]") -> "InputPlace | None":
 
 
 def _quiet(attributes: "list[Any]") -> "list[Any]":
-    """The attributes without echo and line editing, as Textual's driver sets them; ctrl+c still interrupts."""
+    """The attributes without echo and line editing, as Textual's driver sets them; ctrl+c still interrupts.
+
+    ctrl+\\ and ctrl+z are keys: they would leave the frame on the terminal.
+    """
     quiet = list(attributes)
     iflag, lflag, cc = quiet[0], quiet[3], quiet[6]
     quiet[0] = iflag & ~(termios.IXON | termios.IXOFF | termios.ICRNL | termios.INLCR | termios.IGNCR)
     quiet[3] = lflag & ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
     quiet[6] = list(cc)
     quiet[6][termios.VMIN] = 1
+    quiet[6][termios.VQUIT] = quiet[6][termios.VSUSP] = bytes([os.fpathconf(0, "PC_VDISABLE")])
     return quiet
 
 
@@ -194,7 +198,7 @@ def _put_back_when_killed(frame: FirstFrame) -> None:
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, end)
 

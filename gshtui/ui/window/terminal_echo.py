@@ -5,6 +5,7 @@ Imports next to nothing. Called by the command line.
 """
 
 import os
+import signal
 import termios
 
 TYPE_CHECKING = False  # `typing` takes longer to import than this
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class TerminalEcho:
-    """Either `handed_over` or `on` ends it; a signal that ends the process turns the echo on again."""
+    """Either `handed_over` or `on` ends it; a signal that ends or stops the process turns the echo on again."""
 
     __slots__ = ("_before",)
 
@@ -22,8 +23,6 @@ class TerminalEcho:
 
     def off(self) -> None:
         """Stop the echo, where this is a terminal and ours."""
-        import signal
-
         try:
             if not os.isatty(0) or os.tcgetpgrp(0) != os.getpgrp():
                 return
@@ -33,9 +32,7 @@ class TerminalEcho:
         except (OSError, termios.error):
             return
         self._before = before
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is signal.SIG_DFL:
-                signal.signal(number, self._end)
+        self._pass_signals(signal.SIG_DFL, self._signalled)
 
     def on(self) -> None:
         """Put the terminal back. Harmless after the first time, and after the hand-over."""
@@ -47,17 +44,19 @@ class TerminalEcho:
 
     def handed_over(self) -> "list[Any]":
         """The terminal's attributes as they were; who asks puts them back."""
-        import signal
-
         before, self._before = self._before, None
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) == self._end:
-                signal.signal(number, signal.SIG_DFL)
+        self._pass_signals(self._signalled, signal.SIG_DFL)
         return before if before is not None else termios.tcgetattr(0)
 
-    def _end(self, number: int, _: object) -> None:
+    def _pass_signals(self, old: "Any", new: "Any") -> None:
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP):
+            if signal.getsignal(number) == old:
+                signal.signal(number, new)
+
+    def _signalled(self, number: int, _: object) -> None:
         self.on()
         os.kill(os.getpid(), number)
+        self.off()  # it was stopped, and goes on
 
 
 ECHO = TerminalEcho()
