@@ -32,8 +32,8 @@ KEY = ("a", "%1", 1)
 class OneProgram:
     """A program's transcript, which ends with this turn."""
 
-    def __init__(self, *, over: bool) -> None:
-        self.turn = TurnText("m", time.time(), "do it", ("I make the file.",), "I make the file.", over)
+    def __init__(self, *, over: bool, timed: bool = False) -> None:
+        self.turn = TurnText("m", time.time(), "do it", ("I make the file.",), "I make the file.", over, timed=timed)
 
     def watch(self, _: object) -> Any:
         return cancel_and_wait
@@ -59,23 +59,24 @@ def following(bus: Bus, data: Path, programs: Any) -> follower.AgentFollower:
 
 
 @pytest.mark.parametrize(
-    ("status", "over", "told"),
+    ("status", "over", "timed", "told"),
     [
-        ("idle", True, True),
-        ("idle", False, True),  # it was interrupted
-        ("waiting", True, True),  # a person has opened a dialog meanwhile
-        ("waiting", False, False),
-        ("thinking", True, False),
-        ("tool", False, False),
+        ("idle", True, False, True),
+        ("idle", False, False, True),  # it was interrupted
+        ("waiting", True, False, True),  # a person has opened a dialog meanwhile
+        ("waiting", True, True, False),  # or those were its words before a call
+        ("waiting", False, False, False),
+        ("thinking", True, False, False),
+        ("tool", False, False, False),
     ],
 )
 async def test_a_program_that_only_looked_idle_is_still_in_its_turn(
-    status: str, over: bool, told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    status: str, over: bool, timed: bool, told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(follower, "_WRITTEN_EVERY", 0.0)
     bus = Bus()
     heard = EventLog(bus)
-    follows = following(bus, tmp_path, OneProgram(over=over))
+    follows = following(bus, tmp_path, OneProgram(over=over, timed=timed))
     known: Any = SimpleNamespace(answer="", known=KnownStatus(status, "screen", time.time()))
     follows._statuses[KEY] = known
     await follows._answer(KEY, ROW, 5.0)

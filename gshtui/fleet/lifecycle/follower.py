@@ -377,6 +377,7 @@ class AgentFollower:
             await self._ran(key, row, status, session)
             return
         before, began = "", time.time()
+        last: TurnText | None = None
         for _ in range(_LOOKS):
             await asyncio.sleep(_LOOK_EVERY)
             if status.hooked or row.id in self._worked or self._statuses.get(key) is not status:
@@ -384,10 +385,11 @@ class AgentFollower:
             now = ""
             if status.known.rests:
                 turn = await self._new_turn(row, began)
-                if turn is not None and turn.over and turn.answer.strip():
+                if turn is not None and turn.over and turn.answer.strip() and (turn.final or turn == last):
                     self._start_count(key, row)
                     self._publish_turn(session, row, turn)
                     return
+                last = turn
                 if turn is not None:
                     continue  # it is not done, whatever its screen shows
                 try:
@@ -424,7 +426,7 @@ class AgentFollower:
             return
         asked = session.last_input
         turn = await self._finished_turn(row, began)
-        done = turn is not None and turn.over
+        done = turn is not None and turn.over and (turn.final or not turn.timed)  # else a call may follow
         if status is not None and self._statuses.get(key) is status and _goes_on(status.known.status, done):
             self._worked[row.id] = min(began, self._worked.get(row.id, began))
             return  # it only looked idle for a moment
