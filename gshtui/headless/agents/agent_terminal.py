@@ -82,13 +82,13 @@ def run_agent(spec_file: Path, *, as_json: bool = False, left: int = -1) -> int:
     terminal = AgentTerminal(spec_file, as_json=as_json)
     if left >= 0:
         terminal.go_on(left)
-    if (code := terminal.live()) is not None:
+    if not (error := terminal.unreadable()) and (code := terminal.live()) is not None:
         return code
     if terminal.is_outdated:
         terminal.begin_anew()
     from gshtui.headless.streams import complain
 
-    complain(terminal.refusal, "`gsh-tui doctor` looks for the cause.")
+    complain(error or terminal.refusal, "`gsh-tui doctor` looks for the cause.")
     return _FAILED
 
 
@@ -126,6 +126,14 @@ class AgentTerminal:
         self._waits_for_print = bytearray()
         self._gone = False
         """Nobody reads the output any more."""
+
+    def unreadable(self) -> str:
+        """Why its spec cannot be read; empty: it can."""
+        try:
+            self._file.open("rb").close()
+        except OSError as error:
+            return f"Cannot read {self._file}: {error.strerror}."
+        return ""
 
     def live(self) -> int | None:
         """Until the agent's end; its exit status, `None`: no hub runs it."""
