@@ -44,6 +44,8 @@ class Life:
     """It has been given a text, and its answer is not over."""
     changed: float = 10_000.0
     """When its truth last changed."""
+    began: float = 0.0
+    """When its last turn was begun."""
     draft: str = ""
     looked: float = 10_000.0
     reading: ScreenReading = field(default_factory=lambda: ScreenReading("idle", input=True))
@@ -66,7 +68,7 @@ class Life:
             self.sources[rank].told = Evidence(rank, rank.name.lower(), status, self.changed)
         else:  # it knows of ends alone
             final = self.name == "qwen"
-            told = Evidence(rank, "transcript", "idle", self.changed, final=final)
+            told = Evidence(rank, "transcript", "idle", self.changed, final=final, began=self.began)
             self.sources[rank].told = None if self.works else told
 
     def look(self, *, shows_work: bool) -> None:
@@ -106,11 +108,11 @@ def test_a_rest_is_sure_only_by_evidence_of_this_turn(name: str, steps: list[tup
                 life.draft = "Good day"
                 life.look(shows_work=False)
             case "prompt" if not life.works:  # by us
-                life.works, life.changed, life.draft = True, life.now, ""
+                life.works, life.changed, life.began, life.draft = True, life.now, life.now, ""
                 life.status.given_prompt(life.now)
                 life.look(shows_work=False)
             case "begin" if life.draft:  # by an Enter in its terminal, which nobody has seen yet
-                life.works, life.changed, life.draft = True, life.now, ""
+                life.works, life.changed, life.began, life.draft = True, life.now, life.now, ""
             case "end" if life.works:
                 life.works, life.changed = False, life.now
             case "notice":
@@ -173,3 +175,22 @@ def test_what_seems_to_work_until_its_dialog_is_open_rests_once_that_is_closed(c
     life.now += 60
     life.judge()
     assert life.status.known.status == "quiet", "a dialog ends no turn"
+
+
+@pytest.mark.parametrize("noticed", [True, False], ids=["its end was noticed", "its end is noticed late"])
+def test_a_turn_that_nobody_saw_is_none_of_a_prompt_that_was_typed_behind_it(noticed: bool) -> None:
+    life = Life("qwen")
+    life.look(shows_work=False)
+    life.notice(Rank.TRANSCRIPT)
+    life.judge()
+    assert life.status.known.sure
+    life.began, life.changed = life.now + 5, life.now + 15
+    life.now += 16
+    if noticed:
+        life.notice(Rank.TRANSCRIPT)
+    life.status.given_prompt(life.now)
+    life.notice(Rank.TRANSCRIPT)
+    for seconds in (0, 5, 11):
+        life.now += seconds
+        life.judge()
+        assert (life.status.known.status, life.status.known.sure) != ("idle", True)

@@ -354,7 +354,8 @@ def test_a_turn_that_was_over_before_its_prompt_was_seen_is_its_rest_all_the_sam
     assert statuses.decide(LOADED.get(name), (over,), seen, NOW).rests
     soon = replace(seen, prompted=NOW - 9)
     assert not statuses.decide(LOADED.get(name), (over,), soon, NOW).rests, "a prompt may be written down late"
-    for before in (replace(seen, rested=NOW - 12.05), replace(seen, rested=0.0)):
+    behind = replace(seen, typed=NOW - 12)  # a turn of which no look saw anything
+    for before in (replace(seen, rested=NOW - 12.05), replace(seen, rested=0.0), behind):
         assert not statuses.decide(LOADED.get(name), (over,), before, NOW).rests, "that turn was the one before"
 
 

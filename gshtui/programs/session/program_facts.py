@@ -91,7 +91,7 @@ _COMMAND = 10.0
 """Seconds that a command of a program's own may seem to work before it opens a dialog."""
 _TIMES = (
     *("started", "moved", "grew", "titled", "busied", "since", "asked", "entered", "pressed", "answered", "doubted"),
-    *("prompted", "written", "worked", "rested", "ended", "counted", "questioned", "looked"),
+    *("prompted", "typed", "written", "worked", "rested", "ended", "counted", "questioned", "looked"),
 )
 """The facts that are times."""
 
@@ -192,7 +192,7 @@ class ProgramFacts:
     def _prompted(self, at: float) -> None:
         """It was given a prompt then."""
         prompted, written = max(self._facts.prompted, at), self._written()
-        self._facts = msgspec.structs.replace(self._facts, prompted=prompted, written=written, fresh=False)
+        self._facts = msgspec.structs.replace(self._facts, prompted=prompted, typed=at, written=written, fresh=False)
 
     def _reported(self, event: HookEvent) -> bool:
         """It reports something of itself; whether that says what it does now."""

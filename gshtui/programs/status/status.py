@@ -97,6 +97,8 @@ class StatusFacts(msgspec.Struct, frozen=True):
     """When a text was seen to have been entered; 0: not since the screen last showed anything but rest."""
     prompted: float = 0.0
     """When it was last given a prompt."""
+    typed: float = 0.0
+    """When one was last typed for it, exactly: what was begun before is none of its turn."""
     written: float = 0.0
     """The time of the rest that its transcript told of when it was given that prompt: it is no rest of its turn."""
     pressed: float = 0.0
@@ -363,7 +365,7 @@ def _rest_of_this_turn(told: Evidence, facts: StatusFacts, now: float) -> KnownS
     left = _TOLD - (now - since)
     if left > 0:
         return KnownStatus("thinking", told.source, since, sure=False, again=left)
-    if 0 < facts.rested < told.began and not _may_go_on(told, facts):
+    if 0 < facts.rested < told.began >= facts.typed and not _may_go_on(told, facts):
         return _said(told)  # the turn was over before a look could show that it had begun
     # It has begun no turn since; but what has not noticed the text may have missed its turn, too.
     return (
