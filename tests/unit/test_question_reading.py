@@ -12,6 +12,7 @@ from msgspec import structs
 from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
 from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.profiles.profile import Profile, QuestionRules, StatusRule
+from gshtui.programs.screen.choice_meaning import meaning_of
 from gshtui.programs.screen.question_reading import ReadQuestion, is_cut_elsewhere
 from gshtui.programs.screen.screen_reading import read_screen, without_styles
 from tests.kit.recorded_screens import SCREENS, Shot, for_each, shots
@@ -356,7 +357,7 @@ ALWAYS = "Always allow run 'rm *' commands in this project"
 
 
 def asks_about(detail: str, *labels: str) -> OpenQuestion:
-    choices = tuple(QuestionChoice(f"{n}", label) for n, label in enumerate(labels, 1))
+    choices = tuple(QuestionChoice(f"{n}", label, meaning_of(label)) for n, label in enumerate(labels, 1))
     return OpenQuestion(f"{detail} {labels}", "Allow execution of: 'rm'?", detail, choices)
 
 
@@ -376,3 +377,12 @@ def asks_about(detail: str, *labels: str) -> OpenQuestion:
 def test_a_question_is_the_same_where_only_its_choices_are_cut(other: OpenQuestion, same: bool) -> None:
     one = asks_about("rm -rf /tmp/x", "Yes", ALWAYS, "No")
     assert (is_cut_elsewhere(one, other), is_cut_elsewhere(other, one)) == (same, same)
+
+
+def test_a_models_own_choices_are_the_same_only_in_whole() -> None:
+    """It writes what ends them, too."""
+    one, other = (asks_about("to the server", label, "No") for label in ("Go on…", "Go on and delete the database"))
+    assert not is_cut_elsewhere(one, other) and not is_cut_elsewhere(other, one)
+    for label in ("Modify with external editor", "Say more"):
+        one, other = (asks_about("rm x", "Yes", always, label, "No") for always in (ALWAYS, "Always allow run…"))
+        assert not is_cut_elsewhere(one, other) and not is_cut_elsewhere(other, one)

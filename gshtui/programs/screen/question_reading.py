@@ -662,7 +662,8 @@ _CUT = "…"
 
 def is_cut_elsewhere(one: OpenQuestion, other: OpenQuestion) -> bool:
     """Whether they are one question whose choices its program has cut for another width: what they are about is the
-    same character by character, and so are all choices, as far as each shows them.
+    same character by character, and so are all choices, as far as each shows them. Where the meaning of one is not
+    known, as of a model's own, they are the same only in whole.
     """
     about = one.subject, one.detail, one.diff
     if (
@@ -675,6 +676,8 @@ def is_cut_elsewhere(one: OpenQuestion, other: OpenQuestion) -> bool:
     if [(each.key, each.means) for each in one.choices] != [(each.key, each.means) for each in other.choices]:
         return False
     pairs = [(mine.label, theirs.label) for mine, theirs in zip(one.choices, other.choices, strict=True)]
+    if not all(each.means for each in one.choices):
+        return all(mine == theirs for mine, theirs in pairs)
     return all(mine == theirs or _begins(mine, theirs) or _begins(theirs, mine) for mine, theirs in pairs)
 
 
