@@ -32,8 +32,8 @@ KEY = ("a", "%1", 1)
 class OneProgram:
     """A program's transcript, which ends with this turn."""
 
-    def __init__(self, *, over: bool, timed: bool = False) -> None:
-        self.turn = TurnText("m", time.time(), "do it", ("I make the file.",), "I make the file.", over, timed=timed)
+    def __init__(self, *, over: bool) -> None:
+        self.turn = TurnText("m", time.time(), "do it", ("I make the file.",), "I make the file.", over)
 
     def watch(self, _: object) -> Any:
         return cancel_and_wait
@@ -59,24 +59,23 @@ def following(bus: Bus, data: Path, programs: Any) -> follower.AgentFollower:
 
 
 @pytest.mark.parametrize(
-    ("status", "over", "timed", "told"),
+    ("status", "over", "told"),
     [
-        ("idle", True, False, True),
-        ("idle", False, False, True),  # it was interrupted
-        ("waiting", True, False, True),  # a person has opened a dialog meanwhile
-        ("waiting", True, True, False),  # or those were its words before a call
-        ("waiting", False, False, False),
-        ("thinking", True, False, False),
-        ("tool", False, False, False),
+        ("idle", True, True),
+        ("idle", False, True),  # it was interrupted
+        ("waiting", True, True),  # a person has opened a dialog meanwhile
+        ("waiting", False, False),
+        ("thinking", True, False),
+        ("tool", False, False),
     ],
 )
 async def test_a_program_that_only_looked_idle_is_still_in_its_turn(
-    status: str, over: bool, timed: bool, told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    status: str, over: bool, told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(follower, "_WRITTEN_EVERY", 0.0)
     bus = Bus()
     heard = EventLog(bus)
-    follows = following(bus, tmp_path, OneProgram(over=over, timed=timed))
+    follows = following(bus, tmp_path, OneProgram(over=over))
     known: Any = SimpleNamespace(answer="", known=KnownStatus(status, "screen", time.time()))
     follows._statuses[KEY] = known
     await follows._answer(KEY, ROW, 5.0)
@@ -122,6 +121,28 @@ async def test_a_question_that_looks_like_the_last_one_is_shown_as_it_is(tmp_pat
     await bus.drained()
     said = [event.question and event.question.detail for event in heard.of(AgentStatusChanged)]
     assert said == ["rm -rf ./build", None, "rm -rf ./bu…"]
+
+
+async def test_a_question_is_known_at_each_width_until_its_program_goes_on(tmp_path: Path) -> None:
+    follows = following(Bus(), tmp_path, OneProgram(over=False))
+
+    def drawn(id: str, label: str) -> OpenQuestion:
+        return OpenQuestion(
+            id, "Run it?", "rm x", (QuestionChoice("1", label, "once"), QuestionChoice("4", "No", "deny"))
+        )
+
+    async def asks(question: OpenQuestion) -> None:
+        known = KnownStatus("waiting", "screen", 1.0, question=question)
+        follows._statuses[KEY] = cast("Any", SimpleNamespace(known=known, version="", takes_code=False))
+        await follows._complete(KEY, ROW, question)
+
+    for question in (wide := drawn("q", "Yes, run it"), narrow := drawn("n", "Yes, r…")):
+        await asks(question)
+    assert (follows.seen("a", "q"), follows.seen("a", "n")) == (wide, narrow)
+    follows._said(KEY, ROW, KnownStatus("waiting", "title", 2.0))
+    assert follows.seen("a", "q") == wide, "it is only drawn anew"
+    follows._said(KEY, ROW, KnownStatus("thinking", "screen", 2.0))
+    assert not follows.seen("a", "q") and not follows.seen("a", "n")
 
 
 async def test_the_mode_that_a_person_approved_is_no_deviation_until_another_one_is_shown(

@@ -81,9 +81,9 @@ class AgentFollower:
         """Programs whose usage is being recorded → looks that are still to come."""
         self._answers: set[asyncio.Task[None]] = set()
         self._whole: dict[tuple[str, str], OpenQuestion] = {}
-        self._seen: dict[str, dict[str, OpenQuestion]] = {}
-        """What agents asked last, by its id."""
         """What agents ask, with all that it is about, by agent and question; the last one of each agent."""
+        self._seen: dict[str, dict[str, OpenQuestion]] = {}
+        """What they have asked since they last worked or rested, at each width, by its id."""
         self._subscription = context.bus.subscribe(self._asked, MessageSubmitted, MessageTyped, name="follower")
         self._unwatch_profiles = programs.watch(self._profiles_changed)
 
@@ -253,6 +253,8 @@ class AgentFollower:
             return
         if known.question is None:
             self._forget_whole(row.id)  # the next one that looks alike may be about something else
+            if known.sure and known.status != "waiting":  # not only drawn anew
+                self._seen.pop(row.id, None)
         self._context.bus.publish(
             AgentStatusChanged(
                 agent=row.id,
@@ -324,7 +326,7 @@ class AgentFollower:
         self._said(key, row, now)
 
     def seen(self, agent: str, question: str) -> OpenQuestion | None:
-        """What it has asked by this id; `None`: that was not among the last ones."""
+        """What it has asked by this id since it last worked or rested; `None`: that was not among the last ones."""
         return self._seen.get(agent, {}).get(question)
 
     def _forget_whole(self, agent: str) -> None:
@@ -377,7 +379,6 @@ class AgentFollower:
             await self._ran(key, row, status, session)
             return
         before, began = "", time.time()
-        last: TurnText | None = None
         for _ in range(_LOOKS):
             await asyncio.sleep(_LOOK_EVERY)
             if status.hooked or row.id in self._worked or self._statuses.get(key) is not status:
@@ -385,11 +386,10 @@ class AgentFollower:
             now = ""
             if status.known.rests:
                 turn = await self._new_turn(row, began)
-                if turn is not None and turn.over and turn.answer.strip() and (turn.final or turn == last):
+                if turn is not None and turn.over and turn.answer.strip():
                     self._start_count(key, row)
                     self._publish_turn(session, row, turn)
                     return
-                last = turn
                 if turn is not None:
                     continue  # it is not done, whatever its screen shows
                 try:
@@ -426,7 +426,7 @@ class AgentFollower:
             return
         asked = session.last_input
         turn = await self._finished_turn(row, began)
-        done = turn is not None and turn.over and (turn.final or not turn.timed)  # else a call may follow
+        done = turn is not None and turn.over
         if status is not None and self._statuses.get(key) is status and _goes_on(status.known.status, done):
             self._worked[row.id] = min(began, self._worked.get(row.id, began))
             return  # it only looked idle for a moment
