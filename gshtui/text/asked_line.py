@@ -10,7 +10,7 @@ _GENERAL = re.compile(
 )
 """The words of a program's question that say nothing which what it is about does not say."""
 _LONGEST = 400
-_DRAWN = re.compile(r" {0,20}\d+ ")
+_DRAWN = re.compile(r" {0,20}\d{1,9} ")
 """A line of a change, as programs draw it: below its number is the file's."""
 
 
