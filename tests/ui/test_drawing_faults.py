@@ -27,6 +27,7 @@ DRAWING = ("render", "render_line", "render_lines", "row_strip")
 LAYOUT = ("get_content_width", "get_content_height", "arrange", "_size_updated", "_get_box_model")
 NAMED = {scene.name: scene for scene in SCENES}
 SHOWN_IN = {
+    "Box": "palette",
     "ChangesView": "changes",
     "CompletionPopup": "completion",
     "FastScrollBar": "found",
