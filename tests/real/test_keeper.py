@@ -87,8 +87,10 @@ class Place:
         assert ran.code == 0, ran.err
         return ran.out
 
-    async def keeper(self, until: Callable[[KeeperState | None], object] = bool) -> KeeperState:
-        """The keeper, once it is so."""
+    async def keeper(
+        self, until: Callable[[KeeperState | None], object] = lambda state: state is not None and state.ready
+    ) -> KeeperState:
+        """The keeper, once it is so; before it is ready, what stands there is of whoever starts it."""
 
         async def look() -> KeeperState | None:
             return await asyncio.to_thread(running_keeper, data_dir())
