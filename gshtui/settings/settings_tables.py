@@ -605,9 +605,9 @@ class HubSettings(SettingsTable):
         " shells and mail. never: none is, but for our own agents, while there are some.",
     )
     closing: Literal["finish", "stop"] = Field(
-        default="stop",
-        description="A turn in progress when its window is closed: stop: it is interrupted. finish: it goes on in the"
-        " background, and gsh-tui in its folder shows it again.",
+        default="finish",
+        description="A turn in progress when its window is closed: finish: it goes on in the background, and gsh-tui in"
+        " its folder shows it again. stop: it is interrupted.",
     )
     memory: int = Field(
         default=1024,

@@ -342,7 +342,6 @@ TURN = [
 async def test_a_turn_outlives_its_window_and_the_next_window_comes_to_it(
     project: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    monkeypatch.setenv("GSH_HUB__CLOSING", "finish")
     async with loopback("anthropic", TURN) as server:
         keyed(monkeypatch, server)
         async with window(project, mode="yolo") as app:
@@ -367,7 +366,6 @@ async def test_a_turn_outlives_its_window_and_the_next_window_comes_to_it(
 async def test_a_turn_that_ends_without_a_window_gives_its_conversation_free(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("GSH_HUB__CLOSING", "finish")
     async with loopback("anthropic", TURN) as server:
         keyed(monkeypatch, server)
         async with window(project, mode="yolo") as app:
@@ -385,9 +383,10 @@ async def test_a_turn_that_ends_without_a_window_gives_its_conversation_free(
         assert len(server.requests) == 2
 
 
-async def test_a_turn_ends_with_its_window_unless_it_is_to_go_on(
+async def test_a_setting_ends_a_turn_with_its_window(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("GSH_HUB__CLOSING", "stop")
     async with loopback("anthropic", TURN) as server:
         keyed(monkeypatch, server)
         async with window(project, mode="yolo") as app:
@@ -404,7 +403,6 @@ async def test_a_turn_ends_with_its_window_unless_it_is_to_go_on(
 async def test_a_window_whose_connection_breaks_comes_back_to_its_turn(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("GSH_HUB__CLOSING", "finish")
     async with loopback("anthropic", TURN) as server:
         keyed(monkeypatch, server)
         async with window(project, mode="yolo") as app:

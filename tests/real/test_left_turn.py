@@ -36,7 +36,6 @@ async def test_the_turn_of_a_closed_window_calls_when_it_asks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: Callable[[], list[str]]
 ) -> None:
     project = made_project(tmp_path / "project")
-    monkeypatch.setenv("GSH_HUB__CLOSING", "finish")
     answers = [[Call("bash", {"command": WAITS})], [Call("write", {"path": "../out", "content": "x"})], [Say("done")]]
     async with loopback("anthropic", answers) as server:
         for name, value in (variables("anthropic", server.url) | {"ANTHROPIC_API_KEY": "key"}).items():
