@@ -37,6 +37,7 @@ CALLS = frozenset(
         "stop_command",
         "messages",
         "newer_messages",
+        "last_failure",
         "ran",
         "shell_rows",
         "output",

@@ -383,9 +383,7 @@ async def test_a_turn_that_ends_without_a_window_gives_its_conversation_free(
         assert len(server.requests) == 2
 
 
-async def test_a_setting_ends_a_turn_with_its_window(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_setting_ends_a_turn_with_its_window(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GSH_HUB__CLOSING", "stop")
     async with loopback("anthropic", TURN) as server:
         keyed(monkeypatch, server)
@@ -433,6 +431,26 @@ async def test_a_hub_killed_in_mid_turn_is_followed_by_another_in_the_same_conve
             text = await eventually(lambda: screen(app), until=lambda text: "all of it" in text)
             assert "the first question" in text
         assert len(server.requests) == 2
+
+
+async def test_why_a_turn_failed_and_what_commands_answered_outlive_their_hub(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = Fault.status(400, message="the model is out of stock")
+    async with loopback("anthropic", [[refused]]) as server:
+        keyed(monkeypatch, server)
+        async with window(project) as app:
+            await say(app, "the first question")
+            app.show_outcome("/context", "nothing was cut")
+            before = await eventually(lambda: screen(app), until=lambda text: "nothing was cut" in text)
+            assert "out of stock" in before
+            os.kill(keeper_pid(), signal.SIGKILL)
+            await eventually(lambda: screen(app), until=lambda text: "The hub stopped" in text)
+            words = ["❯ the first question", "out of stock", "nothing was cut"]
+            await eventually(lambda: screen(app), until=lambda text: [text.count(one) for one in words] == [1, 1, 1])
+            session = app.bridge.conversation
+        async with window(project, session=session) as app:
+            await eventually(lambda: screen(app), until=lambda text: [text.count(one) for one in words] == [1, 1, 0])
 
 
 async def test_an_agent_that_another_process_starts_and_that_fails_at_once_is_announced(project: Path) -> None:

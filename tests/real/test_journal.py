@@ -144,3 +144,17 @@ async def test_ten_thousand_events_are_all_there(home: Home) -> None:
     async with open_record(path) as store:
         found = await store.journal.read("s", limit=20_000)
         assert [event.at for _, event in found] == [float(number) for number in range(10_000)]
+
+
+async def test_how_the_last_turn_failed_is_known(home: Home) -> None:
+    path = home.data / "gsh" / "gsh.db"
+    async with open_record(path) as store:
+        session = (await store.sessions.create(cwd="/p", agent="main")).id
+        assert await store.journal.last_failure(session) is None
+    failed = TurnFinished(at=2.0, agent="main", session=session, turn="t1", stop="error", error="no room")
+    well = TurnFinished(at=4.0, agent="main", session=session, turn="t2", stop="end")
+    for event, known in ((_turn(session, 1), None), (failed, failed), (_turn(session, 2), None), (well, None)):
+        async with open_record(path) as store:
+            store.journal.record(event)
+        async with open_record(path) as store:
+            assert await store.journal.last_failure(session) == known

@@ -86,6 +86,17 @@ def read(
     return events
 
 
+def last_failure(connection: sqlite3.Connection, session: str) -> TurnFinished | None:
+    """How a conversation's last turn failed; `None`: it did not, or goes on."""
+    turns = "SELECT data FROM journal WHERE session = ? AND type IN ('TurnStarted', 'TurnFinished')"
+    row = connection.execute(f"{turns} ORDER BY seq DESC LIMIT 1", (session,)).fetchone()
+    try:
+        event = None if row is None else wire.decode(str(row[0]).encode())
+    except wire.WireError:
+        return None
+    return event if isinstance(event, TurnFinished) and event.error else None
+
+
 def _whole(connection: sqlite3.Connection, event: Event) -> Event:
     if not isinstance(event, MessageAppended):
         return event
@@ -114,3 +125,4 @@ class JournalTable(Table):
             self._add(entry)
 
     read = Table.reads(read)
+    last_failure = Table.reads(last_failure)

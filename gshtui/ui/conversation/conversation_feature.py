@@ -306,6 +306,7 @@ class ConversationFeature(Feature):
             None,
             bridge.cuts,
             bridge.output,
+            load_failure=bridge.last_failure,
             agent=row.id,
             elsewhere=True,
             empty=empty_words(row.name),

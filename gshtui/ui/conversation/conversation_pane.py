@@ -16,7 +16,7 @@ from textual.message import Message
 
 from gshtui.bus.context_data import Receipt
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import MessageAppended, ModelChanged, TurnStarted
+from gshtui.bus.events.agent_events import MessageAppended, ModelChanged, TurnFinished, TurnStarted
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.events.shell_events import InputCommandStarted
 from gshtui.bus.shell_data import Ran
@@ -40,6 +40,8 @@ LoadCuts = Callable[[str, str, float, float], Awaitable[Sequence[Receipt]]]
 """(agent, session, from this time, before that time) → what was cut from its context and is not undone, in order."""
 LoadRan = Callable[[str, float, float], Awaitable[Sequence[Ran]]]
 """(session, from this time, before that time) → its input-line commands, in order."""
+LoadFailure = Callable[[str], Awaitable[TurnFinished | None]]
+"""(session) → how its last turn failed, if it did."""
 
 PAGE = 200
 """Messages loaded at a time."""
@@ -68,6 +70,7 @@ class ConversationPane(Vertical):
         load_cuts: LoadCuts | None = None,
         load_picture: LoadOutput | None = None,
         *,
+        load_failure: LoadFailure | None = None,
         agent: str = "main",
         elsewhere: bool = False,
         empty: str = _EMPTY,
@@ -79,6 +82,7 @@ class ConversationPane(Vertical):
             load_ran: reads the input-line commands, likewise.
             load_cuts: reads the cuts of the context, likewise.
             load_picture: reads a picture that a call has drawn.
+            load_failure: reads how the last turn failed, likewise.
             agent: whose conversation it is.
             elsewhere: another process writes it, so that a turn may be in progress when it is opened here.
             empty: what it says before the first message.
@@ -88,6 +92,7 @@ class ConversationPane(Vertical):
         self._load_older = load_older
         self._load_ran = load_ran
         self._load_cuts = load_cuts
+        self._load_failure = load_failure
         self.transcript = Transcript(empty=coming or empty, load_picture=load_picture)
         self._state = ConversationState(agent)
         self._empty = self._hint = empty
@@ -108,6 +113,8 @@ class ConversationPane(Vertical):
         self._loading = False
         self._warm = False
         self._outcomes = 0
+        self._answered: list[OutcomeEntry] = []
+        """What commands have answered, while a conversation that is open already is loaded again."""
 
     def compose(self) -> ComposeResult:
         yield SearchedTranscript(self.transcript)
@@ -149,6 +156,8 @@ class ConversationPane(Vertical):
             if isinstance(event, ModelChanged) and event.agent == self._state.agent:
                 self._hint = _OFFLINE if event.provider == "offline" else self._empty
                 self._show_hint()
+            if isinstance(event, SessionOpened) and event.agent == self._state.agent:
+                self._answered = transcript.feed.last_outcomes() if event.session == self._state.session else []
             transcript.feed.apply(self._state.apply_event(event))
             if isinstance(event, InputCommandStarted) and event.agent == self._state.agent:
                 # Not by way of the parents: the tab that the command's end opens would be there first.
@@ -161,6 +170,8 @@ class ConversationPane(Vertical):
                 self._load()
                 self._show_hint()
                 self._held = [] if (self._elsewhere or event.joined) and self._loading else None
+                if not self._loading:
+                    self._show_answered()
 
     def suggest(self, step: str, place: str = "") -> None:
         """Say this in an empty conversation: the next step in this folder, and which it is."""
@@ -213,6 +224,7 @@ class ConversationPane(Vertical):
             stored = await self._load_older(session, self._oldest, PAGE)
             ran = await self._ran(session, stored)
             cuts = await self._cuts(session, stored)
+            failed = await self._failure(session)
         except Exception as error:  # whatever is wrong with the record, show it and go on
             report_unexpected("the older messages", error)
             if session == self._state.session:
@@ -230,10 +242,10 @@ class ConversationPane(Vertical):
         if stored:
             self.newest = max(self.newest, stored[-1].seq)
             self._oldest, self._oldest_at = stored[0].seq, stored[0].message.at
-        if stored or ran or cuts:
+        if stored or ran or cuts or failed:
             messages = [item.message for item in stored]
             in_turn = self._held is not None and (self._in_turn or any(isinstance(e, TurnStarted) for e in self._held))
-            self.transcript.feed.apply(older_operations(self._state, messages, ran, cuts, in_turn=in_turn))
+            self.transcript.feed.apply(older_operations(self._state, messages, ran, cuts, failed, in_turn=in_turn))
         self._release()
         self._show_hint()
 
@@ -254,6 +266,12 @@ class ConversationPane(Vertical):
         if self._held is not None:
             held, self._held = self._held, None
             self.consume(held)
+        self._show_answered()
+
+    def _show_answered(self) -> None:
+        answered, self._answered = self._answered, []
+        for outcome in answered:
+            self.transcript.feed.show(outcome)
 
     async def _ran(self, session: str, stored: Sequence[StoredMessage]) -> Sequence[Ran]:
         """The commands that belong between these messages, or before them if there are no older messages."""
@@ -266,6 +284,12 @@ class ConversationPane(Vertical):
         if self._load_cuts is None:
             return ()
         return await self._load_cuts(self._state.agent, session, self._since(stored), self._oldest_at)
+
+    async def _failure(self, session: str) -> TurnFinished | None:
+        """How the last turn failed, which belongs behind the newest messages."""
+        if self._load_failure is None or self._oldest is not None:
+            return None
+        return await self._load_failure(session)
 
     @staticmethod
     def _since(stored: Sequence[StoredMessage]) -> float:

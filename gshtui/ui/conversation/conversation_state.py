@@ -344,6 +344,7 @@ def older_operations(
     messages: Sequence[Message],
     ran: Sequence[Ran] = (),
     cuts: Sequence[Receipt] = (),
+    failed: TurnFinished | None = None,
     *,
     in_turn: bool = False,
 ) -> list[Operation]:
@@ -354,6 +355,7 @@ def older_operations(
         messages: a page of the record.
         ran: input-line commands from the same time, in order.
         cuts: cuts of the context from the same time, in order.
+        failed: the end of the last turn, if it failed and these are the newest messages.
         in_turn: a turn is in progress elsewhere: the last calls without results are not lost, but not done yet.
     """
     entries: list[Entry] = []
@@ -387,6 +389,8 @@ def older_operations(
             if open_call.id.startswith(f"{last.id}/") and getattr(open_call, "status", "") == "lost":
                 entries[at] = replace(open_call, status="asked")
     entries += [entry for _, entry in waiting]
+    if failed is not None:
+        entries.append(turn_end(failed))
     fresh = tuple(entry for entry in entries if entry.id not in state.shown)
     state.runs.update((one.run, tool) for one in ran if (tool := stored_run(one)) in fresh and tool.live)
     state.shown.update(entry.id for entry in fresh)

@@ -270,6 +270,10 @@ class Bridge:
         """The newest `limit` messages of a conversation before number `before`, in order. Raises `NotReady`."""
         return await (await self.running()).messages(session, before, limit)
 
+    async def last_failure(self, session: str) -> TurnFinished | None:
+        """How a conversation's last turn failed; `None`: it did not. Raises `NotReady`."""
+        return await (await self.running()).last_failure(session)
+
     async def connected(self, agent: str) -> bool:
         """Whether an agent's own hub is linked to this window's hub: its events arrive, and prompts reach it."""
         return self.hub is not None and await self.hub.connected(agent)

@@ -379,7 +379,15 @@ def make_main_area(bridge: Bridge, now: Callable[[], float], views: Mapping[str,
     def chat() -> Widget:
         from gshtui.ui.conversation.conversation_pane import ConversationPane
 
-        return ConversationPane(bridge.messages, bridge.ran, bridge.cuts, bridge.output, agent=agent, coming=coming)
+        return ConversationPane(
+            bridge.messages,
+            bridge.ran,
+            bridge.cuts,
+            bridge.output,
+            load_failure=bridge.last_failure,
+            agent=agent,
+            coming=coming,
+        )
 
     return MainArea(chat, area, coming, lambda: _connect(bridge, area))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable
+from itertools import takewhile
 
 from textual.widget import Widget
 
@@ -18,6 +19,7 @@ from gshtui.ui.kit.transcript.entries import (
     FOLDING,
     AnswerEntry,
     Entry,
+    NoticeEntry,
     Operation,
     OutcomeEntry,
     Prepend,
@@ -162,6 +164,12 @@ class TranscriptFeed:
             self._document.built(sheet)
             self._viewport.show(sheet, 0, sheet.gap)
             self._viewport.unseen = 0
+
+    def last_outcomes(self) -> list[OutcomeEntry]:
+        """The outcomes behind all that a record has, in order."""
+        entries = (sheet.entry for sheet in reversed(self._document.sheets))
+        tail = takewhile(lambda entry: isinstance(entry, OutcomeEntry | NoticeEntry), entries)
+        return [entry for entry in tail if isinstance(entry, OutcomeEntry)][::-1]
 
     def stream(self, id: str, text: str) -> None:
         """Add text to a live entry. Cheap: it is split and drawn with the next frame."""
