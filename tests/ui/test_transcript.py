@@ -608,13 +608,14 @@ async def test_a_reader_within_an_answer_sees_its_prompt_and_the_way_to_the_end(
         assert "❯" not in whole[0] and "↓" not in whole[-1]
         await pilot.press("pageup")
         rows = screen_rows(view)
-        hidden = view.document.height - view.top - view.size.height
-        assert f"↓ {hidden} more lines · end" in rows[-1]
+        hidden = view.document.height - view.top - view.size.height + 1
+        assert rows[-1].strip() == f"↓ {hidden} more lines · end", "a row of its own"
         assert (rows[0].startswith("▌❯ explain it it") and rows[0].endswith("…")) == (size[1] > 5)
         for _ in range(40):
             await pilot.press("up")
             cursor = view.cursor.shown()
             assert cursor and (cursor[0] > 0 or view.viewport.heading is None), "the prompt hides no cursor"
+            assert cursor[0] < size[1] - bool(view.viewport.below), "nor does the way to the end"
         await pilot.press("p")
         assert screen_rows(view)[0].startswith("▌❯ explain it") and view.viewport.heading is None
         await pilot.click(view, offset=(size[0] // 2, size[1] - 1))

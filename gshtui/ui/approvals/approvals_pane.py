@@ -215,6 +215,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         self._coming = False
         self._whole = False
         """Whether the row of a question that waits says all that would be decided."""
+        self._in_chat = False
+        """Whether all of its change was on the screen when that row was drawn."""
         self._agent = ""
         """The agent of the tab in front, whose questions come first while nobody has gone to another."""
 
@@ -292,8 +294,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         request = self.state.shown
         if request is None or not (self.is_attached and self.region.height):
             return
-        if request.diff and not self._is_open and self._change_is_shown is not self._whole:
-            self._draw_row(request)  # the conversation is laid out only now
+        self.look_again()  # the conversation is laid out only now
         self._keys.show_row(request.approval, self._clock())
         if self._seen:
             asked = self.state.programs.get(request.approval)
@@ -304,6 +305,12 @@ class ApprovalsPane(Vertical, can_focus=True):
                 unread=self._unread,
                 twice=changing(asked) if asked is not None else frozenset[str](),
             )
+
+    def look_again(self) -> None:
+        """The conversation has moved: all of the change in question may be on the screen now, or no longer."""
+        request = self.state.shown
+        if request is not None and not self._is_open and self._change_is_shown is not self._in_chat:
+            self.draw()
 
     @property
     def _seen(self) -> bool:
@@ -386,7 +393,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         told = only_line(request.detail) if request.effect == PROGRAM else ""
         others = [line for line in parts.head[1:] if line.text.strip() != told]
         here = parts.where in ("", f"in {self._folder}")
-        all_said = here and self._change_is_shown and all(line.kind == "warning" for line in others)
+        self._in_chat = self._change_is_shown
+        all_said = here and self._in_chat and all(line.kind == "warning" for line in others)
         behind = "".join(f" · {line.text}" for line in others) if all_said else ""
         allow = f"{key_of(self, 'approval.allow')} allow · " if self._once and all_said else ""
         texts = (" with your text", " with text") if self._written() else ("",)

@@ -219,6 +219,10 @@ class WorkbenchScreen(Screen[None]):
     def _turned(self) -> None:
         self.address()
         self.refresh_bindings()
+        self.call_after_refresh(self.centre.below.approvals.look_again)
+
+    def on_transcript_moved(self) -> None:
+        self.centre.below.approvals.look_again()
 
     def show_newest(self) -> None:
         """Go to where what was just sent appears: the end of the addressee's conversation."""

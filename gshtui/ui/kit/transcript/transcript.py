@@ -24,6 +24,7 @@ from gshtui.ui.kit.transcript.call_results import shows_whole_change
 from gshtui.ui.kit.transcript.cursor_parts import answer_near, code_near, message_near, prompt_of
 from gshtui.ui.kit.transcript.document import TranscriptDocument, selected_text
 from gshtui.ui.kit.transcript.entries import CutEntry, Entry, PromptEntry, ToolEntry
+from gshtui.ui.kit.transcript.sheet import Sheet
 from gshtui.ui.kit.transcript.transcript_feed import FramePacer, TranscriptFeed
 from gshtui.ui.kit.transcript.transcript_painter import TranscriptPage, TranscriptPainter, empty_page
 from gshtui.ui.kit.transcript.transcript_search import TranscriptFinder
@@ -85,6 +86,9 @@ class Transcript(KeptLines, can_focus=True):
         def __init__(self, entry: Entry) -> None:
             super().__init__()
             self.entry = entry
+
+    class Moved(Message):
+        """Other rows are on the screen now."""
 
     class NearTop(Message):
         """The reader is close to the oldest loaded entry."""
@@ -277,7 +281,7 @@ class Transcript(KeptLines, can_focus=True):
     def on_click(self, event: events.Click) -> None:
         if event.chain > 1 or self.text_selection is not None:
             return
-        if self._painter.on_badge(event.x, event.y):
+        if self._painter.on_badge(event.y):
             self.action_end()
             return
         if not event.y and self.viewport.heading is not None:
@@ -336,13 +340,18 @@ class Transcript(KeptLines, can_focus=True):
         """Whether all rows of this change, which a call wants to make, are on the screen now."""
         if not self.is_on_screen:
             return False
-        for first in self.viewport.rows:
-            sheet, entry = first.sheet, first.sheet.entry
-            if isinstance(entry, ToolEntry) and entry.id.rpartition("/")[2] == call:
-                seen = {row.at for row in self.viewport.rows if row.sheet is sheet}
-                whole = entry.diff == diff and len(sheet.blocks) == 1 and not (sheet.opened or sheet.brief)
-                whole = whole and seen.issuperset(range(sheet.gap, sheet.heights[0]))
-                return whole and shows_whole_change(entry, self.document.page)
+        seen: dict[Sheet, set[int]] = {}
+        for row in self.viewport.in_sight:
+            seen.setdefault(row.sheet, set()).add(row.at)
+        for sheet, rows in seen.items():
+            entry = sheet.entry
+            if not isinstance(entry, ToolEntry) or (entry.status, entry.diff) != ("asked", diff):
+                continue
+            if entry.id.rpartition("/")[2] != call:  # which other messages may have, too
+                continue
+            whole = len(sheet.blocks) == 1 and not (sheet.opened or sheet.brief)
+            if whole and rows.issuperset(range(sheet.gap, sheet.heights[0])):
+                return shows_whole_change(entry, self.document.page)
         return False
 
     # Scrolling and drawing.
@@ -375,6 +384,8 @@ class Transcript(KeptLines, can_focus=True):
                 self.refresh()
             else:
                 self.refresh_rows(changed)
+            if changed is None or changed:
+                self.post_message(self.Moved())
             self._page.load_wanted()
         if self.document.busy:
             self._pacer.go_on()

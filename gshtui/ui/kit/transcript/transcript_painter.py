@@ -75,8 +75,7 @@ class TranscriptPainter:
             return self._below(y)
         if not y and viewport.heading is not None:
             return self._heading(viewport.heading)
-        strip = self._row(viewport.rows[y], y)
-        return self._with_badge(strip) if viewport.below and y == viewport.height - 1 else strip
+        return self._badge() if self.on_badge(y) else self._row(viewport.rows[y], y)
 
     def _heading(self, prompt: Sheet) -> Strip:
         """The prompt whose answer is read, in one line."""
@@ -124,23 +123,17 @@ class TranscriptPainter:
         spare = max(0, self.width - line.cells) // 2
         return line.strip_with(Segment(" " * spare, page.palette.text), self.width, page.palette.text)
 
-    def _badge(self) -> tuple[int, str]:
-        """From where on the last row says what is below it, and which key goes there."""
-        below, unseen = self._viewport.below, self._viewport.unseen
+    def on_badge(self, y: int) -> bool:
+        """Whether this row says what is below it, and which key goes there."""
+        return bool(self._viewport.below) and y == self._viewport.height - 1
+
+    def _badge(self) -> Strip:
+        below, unseen, page = self._viewport.below, self._viewport.unseen, self._document.page
         more = f"{units.counted(below, 'more line')}{f', {unseen} new' if unseen else ''}"
         words = f" ↓ {more} · {key_of(self._widget, 'transcript.end' if self._widget.has_focus else 'chat.end')} "
-        return max(0, (self.width - cell_len(words)) // 2), words
-
-    def on_badge(self, x: int, y: int) -> bool:
-        """Whether the way to the end is drawn there."""
-        start, words = self._badge()
-        return bool(self._viewport.below) and y == self._viewport.height - 1 and start <= x < start + cell_len(words)
-
-    def _with_badge(self, strip: Strip) -> Strip:
-        start, words = self._badge()
-        look = self._document.page.palette.badge
-        badge = Strip([Segment(words, look)]).adjust_cell_length(min(self.width, cell_len(words)), look)
-        return Strip.join([strip.crop(0, start), badge, strip.crop(start + badge.cell_length, self.width)])
+        before = max(0, (self.width - cell_len(words)) // 2)
+        line = Strip([Segment(" " * before, page.palette.text), Segment(words, page.palette.badge)])
+        return line.adjust_cell_length(self.width, page.palette.text)
 
 
 def empty_page() -> Page:

@@ -57,9 +57,14 @@ class Viewport:
 
     @property
     def below(self) -> int:
-        """Rows below the view, as far as known, where there is a row to say so."""
-        away = not self.following and self.height >= _ROOMY // 2
-        return max(0, self.document.height - self.top - self.height) if away else 0
+        """Rows below those in sight, as far as known, where there is a row to say so: the last one, which it takes."""
+        more = self.document.height - self.top - self.height
+        return more + 1 if more > 0 and not self.following and self.height >= _ROOMY // 2 else 0
+
+    @property
+    def in_sight(self) -> list[ScreenRow]:
+        """The visible rows without those that the heading and the way to the end cover."""
+        return self.rows[self.heading is not None : self.height - 1 if self.below else None]
 
     def follow(self) -> None:
         """Go to the end and follow new entries."""
@@ -346,14 +351,14 @@ class BlockCursor:
 
     def visible(self) -> bool:
         """Whether any of its rows is visible."""
-        return any(self.on(row) for row in self._viewport.rows)
+        return any(self.on(row) for row in self._viewport.in_sight)
 
     def move(self, direction: int) -> None:
         """Go to the next or previous block, into view; a block larger than the screen is scrolled through."""
         if not self.ready() or self.sheet is None:
             return
         if not self.visible():
-            rows = [row for row in self._viewport.rows if row.line is not None]
+            rows = [row for row in self._viewport.in_sight if row.line is not None]
             if rows:
                 edge = rows[0 if direction > 0 else -1]
                 self.place(edge.sheet, edge.block)
@@ -383,18 +388,16 @@ class BlockCursor:
             if height > viewport.height:
                 break
         gap = self.sheet.blocks[first].gap
-        top = viewport.row_of(self.sheet, first)
-        bottom = viewport.row_of(self.sheet, last)
-        covered = viewport.heading is not None and top is not None and top + gap == 0
-        if top is not None and bottom is not None and not covered and not self._hidden(1) and not self._hidden(-1):
+        if self.visible() and not self._hidden(1) and not self._hidden(-1):
             return
         below = document.top_of(self.sheet, first) > viewport.top
-        if height > viewport.height or not below or context:
+        last_row = viewport.height - (2 if viewport.height >= _ROOMY // 2 else 1)
+        if height > last_row or not below or context:
             viewport.show(
                 self.sheet, first, gap, at=min(context or 1, viewport.height // 2) if viewport.height > 3 else 0
             )
         else:
-            viewport.show(self.sheet, last, self.sheet.heights[last] - 1, at=viewport.height - 1)
+            viewport.show(self.sheet, last, self.sheet.heights[last] - 1, at=last_row)
 
     def text(self) -> str:
         """The source of its block."""
@@ -404,9 +407,9 @@ class BlockCursor:
         return "\n".join(block.copied for block in self.sheet.blocks[first : last + 1])
 
     def _hidden(self, direction: int) -> int:
-        """Rows of its block below (above) the screen."""
+        """Rows of its block below (above) those in sight."""
         assert self.sheet is not None
-        rows = [row for row in self._viewport.rows if self.on(row)]
+        rows = [row for row in self._viewport.in_sight if self.on(row)]
         if not rows:
             return 0
         first, last = self.group()

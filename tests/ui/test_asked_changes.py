@@ -1,0 +1,121 @@
+"""The change that an agent wants to make, asked about while the conversation shows it: one key allows it if, and only
+if, all of it is on the screen.
+"""
+
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from gshtui.bus.events.agent_events import MessageAppended, ToolFinished, ToolStarted
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
+from gshtui.bus.events.session_events import SessionOpened
+from gshtui.bus.messages import Message, Text, ToolCall
+from gshtui.ui.conversation.conversation_pane import ConversationPane
+from gshtui.ui.kit.transcript.transcript import Transcript
+from gshtui.ui.window.main_area import MainArea, PromptArea
+from tests.kit.keyboard import Keyboard
+from tests.kit.transcript_host import wait_until_drawn
+from tests.kit.window import Window, settled
+
+WHO: dict[str, Any] = {"agent": "main", "session": "s"}
+SIZES = [(61, 20), (80, 24), (120, 35)]
+
+
+class Asking(Window):
+    """A window whose person presses keys at times of their own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.time = 0.0
+        self.keyboard = Keyboard(self, lambda: self.time)
+
+    def make_centre(self) -> MainArea:
+        area = PromptArea(self.front, project=self.bridge.opening.cwd, keep_drafts=False, clock=lambda: self.time)
+        return MainArea(lambda: ConversationPane(self.bridge.messages, agent=self.front), area)
+
+    @property
+    def row(self) -> str:
+        return str(self.query_one("#approval-title", Static).content)
+
+    @property
+    def answers(self) -> list[str]:
+        assert self.hub is not None
+        return [
+            answer.decision for answer in self.hub.intents(ApprovalAnswered) if isinstance(answer, ApprovalAnswered)
+        ]
+
+    def shown(self, *texts: str) -> bool:
+        """Whether all of these are on the screen."""
+        strips = self.screen._compositor.render_strips()
+        screen = "\n".join("".join(segment.text for segment in strip) for strip in strips)
+        return all(text in screen for text in texts)
+
+    async def ask(self, pilot: Pilot[int], lines: int, answer: int) -> list[str]:
+        """Ask about so many changed lines behind so many paragraphs; returns what the change's rows say."""
+        was, now = ([f"{word}{n:02d}." for n in range(lines)] for word in ("was", "now"))
+        rows = [*(f"-{line}" for line in was), *(f"+{line}" for line in now)]
+        diff = "\n".join(["--- a.py", "+++ a.py", f"@@ -1,{lines} +1,{lines} @@", *rows, ""])
+        said = Text("\n\n".join(f"Paragraph {n}." for n in range(answer)) or "I edit it.")
+        call = ToolCall("c", "edit", {"path": "a.py"})
+        read = ToolCall("c", "read", {"path": "a.py"})  # some models count their calls from the beginning each time
+        self.feed(
+            SessionOpened(title="", cwd="/", messages=0, **WHO),
+            MessageAppended(message=Message("r", "assistant", (read,)), **WHO),
+            ToolStarted(message="r", call="c", tool="read", arguments=read.arguments, **WHO),
+            ToolFinished(call="c", tool="read", status="ok", content="x", duration=0.1, **WHO),
+            MessageAppended(message=Message("m", "assistant", (said, call)), **WHO),
+            ToolStarted(message="m", call="c", tool="edit", arguments=call.arguments, **WHO),
+            ApprovalRequested(approval="a", call="c", tool="edit", effect="write", subject="a.py", diff=diff, **WHO),
+        )
+        await self.rest(pilot)
+        return [*was, *now]
+
+    async def rest(self, pilot: Pilot[int]) -> None:
+        await wait_until_drawn(pilot, self.query_one(Transcript))
+        await settled(pilot)
+
+    async def press(self, pilot: Pilot[int], key: str) -> None:
+        self.time += 2
+        self.keyboard.post(key, 0)
+        await self.rest(pilot)
+
+
+@pytest.mark.parametrize(("size", "answer"), [(size, answer) for size in SIZES for answer in (0, 30)])
+@pytest.mark.parametrize("lines", [1, 3, 5, 6, 12])
+async def test_a_change_is_allowed_by_one_key_if_and_only_if_all_of_it_is_on_the_screen(
+    size: tuple[int, int], answer: int, lines: int
+) -> None:
+    app = Asking()
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        texts = await app.ask(pilot, lines, answer)
+        whole = app.shown(*texts)
+        assert whole or lines > 3
+        assert ("alt+a allow" in app.row) is whole
+        await app.press(pilot, "alt+a")
+        assert app.answers == (["once"] if whole else [])
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_row_follows_the_conversation_as_it_is_scrolled_and_as_tabs_are_turned(size: tuple[int, int]) -> None:
+    app = Asking()
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        texts = await app.ask(pilot, 1, 40)
+        seen = set[bool]()
+        for rows in (-1, -1, -1, -1, -1, -1, 1, 1, 1, 1, 1, 1):
+            app.query_one(Transcript).scroll_rows(rows)
+            await app.rest(pilot)
+            whole = app.shown(*texts)
+            seen.add(whole)
+            assert ("alt+a allow" in app.row) is whole
+        assert seen == {True, False}
+        assert "alt+a allow" in app.row
+        await app.bench.deck.open("other", "Other", Static("another tab"))
+        await app.rest(pilot)
+        assert "alt+a allow" not in app.row
+        app.bench.deck.show(app.bench.deck._first)
+        await app.rest(pilot)
+        assert "alt+a allow" in app.row
