@@ -41,13 +41,8 @@ from gshtui.guard.approval.answer_keys import (
 )
 from gshtui.guard.approval.open_approvals import APPROVAL_EVENTS
 from gshtui.guard.approval.question_text import (
-    PROGRAM,
-    QuestionLine,
     question_parts,
-    question_row,
-    question_title,
 )
-from gshtui.text.asked_line import only_line
 from gshtui.ui.approvals.approvals_state import (
     ApprovalsState,
     asked_fields,
@@ -58,70 +53,21 @@ from gshtui.ui.approvals.approvals_state import (
     turned_to_agent,
     without_question,
 )
-from gshtui.ui.approvals.question_view import Answers, QuestionView, wrapped_question
+from gshtui.ui.approvals.question_panel import ShownQuestion, draw_question
+from gshtui.ui.approvals.question_view import Answers, QuestionView
+from gshtui.ui.approvals.reason_input import DENIES, SOON, VOID, ReasonInput
 from gshtui.ui.approvals.rule_form import VOID as RULE_VOID
 from gshtui.ui.approvals.rule_form import RuleForm
+from gshtui.ui.approvals.waiting_row import WaitingQuestion, waiting_row
 from gshtui.ui.kit.keys.bound_keys import BoundKeys, key_of
 from gshtui.ui.kit.keys.key_table import bind
-from gshtui.ui.kit.textual.painting import always_draws_cursor
 from gshtui.ui.kit.textual.typed_app import app_of, pressed_at
 from gshtui.ui.kit.widget_messages import FeatureMessage, Intent, OpenTerminal
-from gshtui.ui.kit.widgets.fitted_text import fit, fit_middle
-from gshtui.ui.kit.widgets.folding_area import FoldingArea
-
-REASON_LIMIT = 2_000
-_ROOMY = 30
-"""Rows of the window from which on an empty one is between question and answers."""
-_FRAMED = 16
-"""Rows of the window from which on a question has a frame."""
-_LEAST = 20
-"""Cells that a question has in the row that waits, before its number and its key."""
-_LEAST_NAME = 8
-"""Cells of a name in the title that are left where room is short."""
-_LISTED = 24
-"""Rows of the window from which on the answers are a list, whatever else there is to show."""
-_MORE = 27
-"""Cells of the title in which the rows out of sight are counted."""
-
-
-def as_reason(text: str) -> str:
-    """A text that was written as a prompt, on one line; empty: it is a command, or too long for a reason."""
-    from gshtui.text.sanitise import one_line  # not before the first letter
-
-    text = text.strip()
-    return "" if text.startswith(("/", "!")) or len(text) > REASON_LIMIT else one_line(text, REASON_LIMIT)
-
-
-@always_draws_cursor  # it takes input for as long as it is shown
-class ReasonInput(FoldingArea, can_focus=False):
-    """One line for the reason; the panel closes it."""
-
-    def __init__(self, wrote: Callable[[], None]) -> None:
-        super().__init__(id="reason", placeholder="Reason, sent to the agent")
-        self._wrote = wrote
-
-    def changed(self) -> None:
-        self._wrote()
-
-    @property
-    def reason(self) -> str:
-        """What is written, on one line."""
-        from gshtui.text.sanitise import one_line  # not before the first letter
-
-        return one_line(self.value, REASON_LIMIT)
-
-    async def write(self, event: events.Key) -> None:
-        """Handle a key passed on by the panel."""
-        await self.on_key(event)
-
 
 _CHOICES: dict[str, Choice] = {
     f"answer('{choice}')": choice for choice in ("once", "session", "always", "deny", "reason")
 }
 _ALLOWING: frozenset[str] = frozenset(("once", "session", "always"))
-VOID = "the question has changed, so this reason denies nothing; escape closes it"
-DENIES = "enter to deny"
-SOON = "too soon, so this reason denies nothing; escape closes it"
 
 
 def _is_redrawn(before: ApprovalsState, now: ApprovalsState) -> bool:
@@ -378,109 +324,39 @@ class ApprovalsPane(Vertical, can_focus=True):
         if request is None:
             self.query_one("#approval-title", Static).update(f"◆ {self.said}")
         elif opened:
-            self._draw_whole(request, view, answers)
+            self._draw_whole(request)
         else:
             self._draw_row(request)
 
     def _draw_row(self, request: ApprovalRequested) -> None:
-        """The row of a question that waits; short ones are in it whole."""
         width = (self.size.width or self.screen.size.width) - 2
-        count, place = len(self.state.waiting), self.state.place
-        key = key_of(self, "approval.focus")
-        of = f" · {place} of {count}" if count > 1 else ""
-        parts = question_parts(request)
-        name = self.state.names.get(request.agent, "")
-        told = only_line(request.detail) if request.effect == PROGRAM else ""
-        others = [line for line in parts.head[1:] if line.text.strip() != told]
-        here = parts.where in ("", f"in {self._folder}")
         self._in_chat = self._change_is_shown
-        all_said = here and self._in_chat and all(line.kind == "warning" for line in others)
-        behind = "".join(f" · {line.text}" for line in others) if all_said else ""
-        allow = f"{key_of(self, 'approval.allow')} allow · " if self._once and all_said else ""
-        texts = (" with your text", " with text") if self._written() else ("",)
-        refuse = key_of(self, "approval.refuse") if self._takes_reason else ""
-        denials = [f"{refuse} deny{text} · " for text in texts if refuse] or [""]
-        if self._keys.replaced:  # neither counts before the person has gone to it
-            allow, denials = "", ["new question · ", ""]
-        sign = ""
-        if any(line.kind == "warning" for line in others) and (
-            not all_said or cell_len(f"◆ {question_row(request, name)}{behind}  {allow}{key}") > width
-        ):  # it is allowed where its warnings are read
-            sign, behind, allow, all_said = "⚠ ", "", "", False
-        words, short = (f"◆ {sign}{question_row(request, name, short=cut)}{behind}" for cut in (False, True))
-        offers = (*(f"{allow}{deny}{key}" for deny in denials), f"{allow}{key}", key)
-        ends = (f" answer{of}", of)
-        # What it wants to do is said rather than how to deny it, but not rather than how to allow it, or how many wait.
-        groups = [(one, some) for some in (offers[:-1], offers[-1:]) for one in (words, short)]
-        pairs = [(one, offer + end) for one, some in groups for offer in some for end in ends]
-        cut = (short, next((one for one in (f"{key}{of}", key) if width - cell_len(one) >= _LEAST), ""))
-        words, tail = next((pair for pair in pairs if cell_len("  ".join(pair)) <= width), cut)
-        room = max(8, width - cell_len(tail) - 2)
-        row = fit(words, room)
-        self._whole = row == words and all_said
-        gap = " " * max(2, width - cell_len(row) - cell_len(tail))
-        self.query_one("#approval-title", Static).update(Content.assemble(row, gap, (tail, "not bold $text-muted")))
+        row = waiting_row(
+            WaitingQuestion(
+                request,
+                self.state.names.get(request.agent, ""),
+                self._folder,
+                self.state.place,
+                len(self.state.waiting),
+                shows_change=self._in_chat,
+                replaced=self._keys.replaced,
+                written=bool(self._written()),
+                focus=key_of(self, "approval.focus"),
+                allow=key_of(self, "approval.allow") if self._once else "",
+                refuse=key_of(self, "approval.refuse") if self._takes_reason else "",
+            ),
+            width,
+        )
+        self._whole = row.whole
+        gap = " " * max(2, width - cell_len(row.words) - cell_len(row.keys))
+        title = Content.assemble(row.words, gap, (row.keys, "not bold $text-muted"))
+        self.query_one("#approval-title", Static).update(title)
 
-    def _draw_whole(self, request: ApprovalRequested, view: QuestionView, answers: Answers) -> None:
-        from gshtui.text.sanitise import one_line  # not before the first letter
-
-        height, width = self.screen.size.height, self.size.width or self.screen.size.width
-        low = height < _FRAMED
-        self.set_class(low, "-low")
-        self.set_class(height < 9, "-tiny")
-        inner = max(8, self.content_size.width or width - 4)
+    def _draw_whole(self, request: ApprovalRequested) -> None:
         known = not self._keys.replaced
         marks = self.screen.focused is self and known and not self.writing
-        parts = question_parts(request)
-        where = (
-            [text for _, text in wrapped_question([QuestionLine("detail", parts.where)], inner)] if parts.where else []
-        )
-        place = self.query_one("#approval-where", Static)
-        place.display = bool(where) and view.display
-        place.update(Content("\n".join(where)))
-        roomy = height >= _ROOMY
-        self.set_class(roomy, "-roomy")
-        name = self.state.names.get(request.agent, "")
-        changes = bool(request.diff) or any(line.kind in ("add", "remove") for line in parts.head)
-        subject = one_line(request.subject, 200) if changes else ""
-        heading = f"◆ {question_title(request, name, subject)}"
-        of = f" · {self.state.place} of {len(self.state.waiting)}" if len(self.state.waiting) > 1 else ""
-        tail = of if known else f"{of} · {key_of(self, 'approval.focus')} answers"
-        room = width - 4 - cell_len(tail)
-        named = request.effect in ("write", PROGRAM) and subject == request.subject and cell_len(heading) <= room
-        note = [text for _, text in wrapped_question(parts.tail, inner)]
-        for short in (low, True):  # rather few words for the answers than little of the question
-            rows = answers.offer(request.approval, self.state.offered, inner, low=short, marks=marks)
-            left = height // 2 - 1 - (0 if low else 2 + roomy) - len(where) - rows
-            most = max(1, left)
-            view.fit(inner, most, named=named, tail=False)
-            if (height >= _LISTED and request.effect != PROGRAM) or (left > 0 and not (view.above or view.hidden)):
-                break
-        told = view.fit(inner, max(1, most - len(note)), named=named, tail=False)
-        if len(note) < most and not (view.above or view.hidden):
-            shown = self.query_one("#approval-note", Static)
-            shown.display = bool(note) and view.display
-            shown.update(Content("\n".join(note)))
-        else:  # it gives way, and is read on after what is asked
-            told = view.fit(inner, most, named=named, tail=False)
-            view.fit(inner, told, named=named)
-        if named and (view.above or view.hidden) and cell_len(heading) > room - _MORE:
-            view.fit(inner, told)  # the title will shorten it
-        up = f" · ↑ {view.above}" if view.above and view.display else ""
-        down = f" · ↓ {view.hidden} more" if view.hidden and view.display else ""
-        paging = f"{down} ({key_of(self, 'approval.page_down')})" if down else ""
-        counts = (f"{up}{paging}", f"{up}{down}", down)
-        if self.said:  # rather said short than with the question's own words cut
-            short = f" · {self.said.partition(';')[0]}"
-            counts = (f"{up}{paging} · {self.said}", f"{up}{down}{short}", short)
-        tail = next((one for one in counts if cell_len(heading) <= room - cell_len(one)), counts[-1]) + tail
-        room = max(8, width - 4 - cell_len(tail))
-        if (over := cell_len(heading) - room) > 0:  # rather its own words than all of a name
-            who = one_line(name or request.agent, 40)
-            who = fit_middle(who, max(_LEAST_NAME, cell_len(who) - over))
-            titles = [f"◆ {question_title(request, who, subject, short=short)}" for short in (False, True)]
-            heading = next((one for one in titles if cell_len(one) <= room), titles[-1])
-        self.query_one("#approval-title", Static).update(fit(heading, room) + tail)
+        name, place, count = self.state.names.get(request.agent, ""), self.state.place, len(self.state.waiting)
+        draw_question(self, ShownQuestion(request, name, self.state.offered, place, count, known, marks, self.said))
 
     def action_turn(self, by: int) -> None:
         """Bring another question to the front."""

@@ -24,7 +24,8 @@ from textual.widgets import Static
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptEditRequested, PromptSubmitted, TurnStarted
 from gshtui.bus.events.session_events import SessionOpened
-from gshtui.ui.approvals.approvals_pane import ApprovalsPane, as_reason
+from gshtui.ui.approvals.approvals_pane import ApprovalsPane
+from gshtui.ui.approvals.reason_input import as_reason
 from gshtui.ui.kit.bridge import Bridge, NotReady
 from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.keys.key_table import KEYS

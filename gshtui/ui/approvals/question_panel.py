@@ -1,0 +1,107 @@
+"""Lays out the whole question, once the person has gone to it, in at most half of the window: its title, its lines,
+where, the answers, and what is said besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from rich.cells import cell_len
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from gshtui.bus.events.approval_events import ApprovalRequested
+from gshtui.guard.approval.answer_keys import Offer
+from gshtui.guard.approval.question_text import PROGRAM, QuestionLine, question_parts, question_title
+from gshtui.ui.approvals.question_view import Answers, QuestionView, wrapped_question
+from gshtui.ui.kit.keys.bound_keys import key_of
+from gshtui.ui.kit.widgets.fitted_text import fit, fit_middle
+
+_ROOMY = 30
+"""Rows of the window from which on an empty one is between question and answers."""
+_FRAMED = 16
+"""Rows of the window from which on a question has a frame."""
+_LEAST_NAME = 8
+"""Cells of a name in the title that are left where room is short."""
+_LISTED = 24
+"""Rows of the window from which on the answers are a list, whatever else there is to show."""
+_MORE = 27
+"""Cells of the title in which the rows out of sight are counted."""
+
+
+class ShownQuestion(msgspec.Struct, frozen=True):
+    """What the panel shows."""
+
+    request: ApprovalRequested
+    name: str
+    offered: Sequence[Offer]
+    place: int
+    count: int
+    known: bool
+    """The person knows that it is this one."""
+    marks: bool
+    """`enter` gives the marked answer now."""
+    said: str
+    """What the last key did."""
+
+
+def draw_question(pane: Widget, asked: ShownQuestion) -> None:
+    """Draw it into the parts of the pane."""
+    from gshtui.text.sanitise import one_line  # not before the first letter
+
+    request, name, known = asked.request, asked.name, asked.known
+    view, answers = pane.query_one(QuestionView), pane.query_one(Answers)
+    height, width = pane.screen.size.height, pane.size.width or pane.screen.size.width
+    low = height < _FRAMED
+    pane.set_class(low, "-low")
+    pane.set_class(height < 9, "-tiny")
+    inner = max(8, pane.content_size.width or width - 4)
+    parts = question_parts(request)
+    where = [text for _, text in wrapped_question([QuestionLine("detail", parts.where)], inner)] if parts.where else []
+    place = pane.query_one("#approval-where", Static)
+    place.display = bool(where) and view.display
+    place.update(Content("\n".join(where)))
+    roomy = height >= _ROOMY
+    pane.set_class(roomy, "-roomy")
+    changes = bool(request.diff) or any(line.kind in ("add", "remove") for line in parts.head)
+    subject = one_line(request.subject, 200) if changes else ""
+    heading = f"◆ {question_title(request, name, subject)}"
+    of = f" · {asked.place} of {asked.count}" if asked.count > 1 else ""
+    tail = of if known else f"{of} · {key_of(pane, 'approval.focus')} answers"
+    room = width - 4 - cell_len(tail)
+    named = request.effect in ("write", PROGRAM) and subject == request.subject and cell_len(heading) <= room
+    note = [text for _, text in wrapped_question(parts.tail, inner)]
+    for short in (low, True):  # rather few words for the answers than little of the question
+        rows = answers.offer(request.approval, asked.offered, inner, low=short, marks=asked.marks)
+        left = height // 2 - 1 - (0 if low else 2 + roomy) - len(where) - rows
+        most = max(1, left)
+        view.fit(inner, most, named=named, tail=False)
+        if (height >= _LISTED and request.effect != PROGRAM) or (left > 0 and not (view.above or view.hidden)):
+            break
+    told = view.fit(inner, max(1, most - len(note)), named=named, tail=False)
+    if len(note) < most and not (view.above or view.hidden):
+        shown = pane.query_one("#approval-note", Static)
+        shown.display = bool(note) and view.display
+        shown.update(Content("\n".join(note)))
+    else:  # it gives way, and is read on after what is asked
+        told = view.fit(inner, most, named=named, tail=False)
+        view.fit(inner, told, named=named)
+    if named and (view.above or view.hidden) and cell_len(heading) > room - _MORE:
+        view.fit(inner, told)  # the title will shorten it
+    up = f" · ↑ {view.above}" if view.above and view.display else ""
+    down = f" · ↓ {view.hidden} more" if view.hidden and view.display else ""
+    paging = f"{down} ({key_of(pane, 'approval.page_down')})" if down else ""
+    counts = (f"{up}{paging}", f"{up}{down}", down)
+    if asked.said:  # rather said short than with the question's own words cut
+        short = f" · {asked.said.partition(';')[0]}"
+        counts = (f"{up}{paging} · {asked.said}", f"{up}{down}{short}", short)
+    tail = next((one for one in counts if cell_len(heading) <= room - cell_len(one)), counts[-1]) + tail
+    room = max(8, width - 4 - cell_len(tail))
+    if (over := cell_len(heading) - room) > 0:  # rather its own words than all of a name
+        who = one_line(name or request.agent, 40)
+        who = fit_middle(who, max(_LEAST_NAME, cell_len(who) - over))
+        titles = [f"◆ {question_title(request, who, subject, short=short)}" for short in (False, True)]
+        heading = next((one for one in titles if cell_len(one) <= room), titles[-1])
+    pane.query_one("#approval-title", Static).update(fit(heading, room) + tail)
