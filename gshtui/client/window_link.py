@@ -25,7 +25,7 @@ from gshtui.system.tasks import cancel_and_wait, report, start_job
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import AgentRow
-    from gshtui.bus.events.agent_events import TurnFinished
+    from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
     from gshtui.bus.shell_data import Ran
     from gshtui.bus.shell_rows import Filter, Span
     from gshtui.commands.catalogue import CommandEntry
@@ -163,9 +163,9 @@ class WindowLink:
         """Messages of a conversation behind one. Raises as `messages`."""
         return await self._ask("newer_messages", session=session, after=after)
 
-    async def last_failure(self, session: str) -> TurnFinished | None:
-        """How a conversation's last turn failed. Raises as `messages`."""
-        return await self._ask("last_failure", session=session)
+    async def last_turn(self, session: str) -> TurnStarted | TurnFinished | None:
+        """The end or beginning of a conversation's last turn. Raises as `messages`."""
+        return await self._ask("last_turn", session=session)
 
     async def ran(self, session: str, after: float, before: float) -> Sequence[Ran]:
         """Commands run from a conversation's input line. Raises as `messages`."""

@@ -37,7 +37,7 @@ CALLS = frozenset(
         "stop_command",
         "messages",
         "newer_messages",
-        "last_failure",
+        "last_turn",
         "ran",
         "shell_rows",
         "output",

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gshtui.agents.model_pool import ModelPool
     from gshtui.agents.telemetry import Journal, Telemetry
     from gshtui.bus.agent_data import AgentRow
-    from gshtui.bus.events.agent_events import TurnFinished
+    from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
     from gshtui.calls.call_service import CallService
     from gshtui.context.commands.context_router import ContextRouter
     from gshtui.context.log.ports import Contribution
@@ -364,9 +364,11 @@ class Hub:
         """
         return [] if self.store is None else await self.store.messages.read_after(session, after, limit)
 
-    async def last_failure(self, session: str) -> TurnFinished | None:
-        """How a conversation's last turn failed; `None`: it did not. Raises `StoreError`: the store cannot read it."""
-        return None if self.store is None else await self.store.journal.last_failure(session)
+    async def last_turn(self, session: str) -> TurnStarted | TurnFinished | None:
+        """The end of a conversation's last turn, or its beginning if it has no end; `None`: there was none. Raises
+        `StoreError`: the store cannot read it.
+        """
+        return None if self.store is None else await self.store.journal.last_turn(session)
 
     def carries(self, agent: str) -> bool:
         """Whether the agent lives in another process, which records its events itself."""

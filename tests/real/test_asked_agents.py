@@ -28,6 +28,7 @@ from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.fleet.native.spec import with_mode
 from gshtui.settings import paths
 from gshtui.store.record.store import Store
+from gshtui.store.tables.name_lookup import agents_in
 from gshtui.system.caller_environment import MARK
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT, command, environment
@@ -55,11 +56,20 @@ def hub() -> int:
     return 0 if found is None or not found.ready else found.process.pid
 
 
+def holders() -> set[int]:
+    """The processes that have agents' conversations open."""
+    with closing(sqlite3.connect(paths.data_dir() / "gsh.db")) as record:
+        return {int(row[0]) for row in record.execute("SELECT pid FROM holds")}
+
+
 def holder() -> int:
     """The process that has the agent's conversation open; 0: none."""
-    with closing(sqlite3.connect(paths.data_dir() / "gsh.db")) as record:
-        row = record.execute("SELECT pid FROM holds").fetchone()
-    return 0 if row is None else int(row[0])
+    return next(iter(holders()), 0)
+
+
+def row(agent: str) -> AgentRow:
+    """Its row in the record."""
+    return next(one for one in agents_in(paths.data_dir() / "gsh.db") if one.id == agent)
 
 
 async def sleeping(window: RelayWindow) -> psutil.Process:
@@ -240,6 +250,8 @@ async def test_an_agent_waits_for_the_next_hub_and_is_in_its_last_mode_there(tmp
             await window.heard.wait_for(TurnFinished)
             assert not window.heard.of(ApprovalRequested) and not (tmp_path / "made").exists()
             assert not window.heard.of(AgentStatusChanged, agent=AGENT, status="failed")
+            starts = window.heard.of(AgentStatusChanged, agent=AGENT, status="starting")
+            assert len({event.at for event in starts}) == 1
             assert len({event.session for event in window.heard.of(SessionOpened, agent=AGENT)}) == 1
             process.send_signal(signal.SIGTERM)
             assert (await wait_for_exit(process))[0] == 128 + signal.SIGTERM
@@ -333,6 +345,28 @@ async def test_what_is_typed_and_not_sent_outlives_the_hub(tmux: TmuxServer, tmp
     await shown(tmux, pane, "› half a sentence é漢\n", "── done")
     with closing(sqlite3.connect(paths.data_dir() / "gsh.db")) as record:
         assert record.execute("SELECT count(DISTINCT session) FROM messages").fetchone() == (1,)
+    assert run_gsh("hub", "stop", "--yes").code == 0
+
+
+@pytest.mark.tmux
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+async def test_whose_turn_was_cut_is_told_and_who_rested_rests_since_then(number: signal.Signals) -> None:
+    words = ("agent", "spawn", "--provider", "offline")
+    asks, rests = [run_gsh(*words, *more).out.split()[0] for more in (["run command sleep 300"], [])]
+    try:
+        assert run_gsh("agent", "wait", asks, "--status", "waiting").code == 0
+        await eventually(lambda: asyncio.to_thread(lambda: row(rests).status == "idle"))
+        before, since = hub(), row(rests).status_at
+        process = psutil.Process(before)
+        process.send_signal(number)
+        await gone(process)
+        run_gsh("hub", "start")
+        await eventually(lambda: asyncio.to_thread(lambda: row(asks).doing == "its turn was cut"))
+        await eventually(lambda: asyncio.to_thread(lambda: holders() == {hub()}))
+        assert (row(asks).status, row(rests).status, row(rests).doing) == ("idle", "idle", "")
+        assert row(rests).status_at == since
+    finally:
+        assert run_gsh("agent", "kill", "--yes", asks).code == run_gsh("agent", "kill", "--yes", rests).code == 0
     assert run_gsh("hub", "stop", "--yes").code == 0
 
 

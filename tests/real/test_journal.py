@@ -146,15 +146,14 @@ async def test_ten_thousand_events_are_all_there(home: Home) -> None:
         assert [event.at for _, event in found] == [float(number) for number in range(10_000)]
 
 
-async def test_how_the_last_turn_failed_is_known(home: Home) -> None:
+async def test_the_last_turn_is_known_with_its_end(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
     async with open_record(path) as store:
         session = (await store.sessions.create(cwd="/p", agent="main")).id
-        assert await store.journal.last_failure(session) is None
+        assert await store.journal.last_turn(session) is None
     failed = TurnFinished(at=2.0, agent="main", session=session, turn="t1", stop="error", error="no room")
-    well = TurnFinished(at=4.0, agent="main", session=session, turn="t2", stop="end")
-    for event, known in ((_turn(session, 1), None), (failed, failed), (_turn(session, 2), None), (well, None)):
+    for event in (_turn(session, 1), failed, _turn(session, 2)):
         async with open_record(path) as store:
             store.journal.record(event)
         async with open_record(path) as store:
-            assert await store.journal.last_failure(session) == known
+            assert await store.journal.last_turn(session) == event

@@ -201,7 +201,9 @@ class _Pane:
 
     async def serve(self, spec: Spec, host: Hub, before: asyncio.Task[Any] | None) -> None:
         """Be the agent until its end, once the one before has given its conversation free."""
-        run = self.run = NativeRun(spec, self._connected, host, cut=self.opening.cut)
+        run = self.run = NativeRun(
+            spec, self._connected, host, again=bool(self.opening.kept.session), cut=self.opening.cut
+        )
         self.send(begins=True)
         run.bus.subscribe(self._note_session, SessionOpened, name="conversation")
         if self.opening.output == "json":

@@ -38,6 +38,7 @@ from gshtui.guard.approval.open_approvals import OpenApprovals
 from gshtui.shell import hub_registry, plugin_files
 from gshtui.shell.event_table import AGENT, KINDS, TO_AGENT
 from gshtui.shell.hub_link import HubLink, LineOutbox, LinkIdentity
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.caller_environment import caller_environ
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.processes.time_limit import time_limit
@@ -47,23 +48,28 @@ if TYPE_CHECKING:
     from gshtui.hub.hub import Hub
     from gshtui.hub.native_agent import NativeAgent, RunningAgent
 
+_CUT = "its turn was cut"
 _OF_OTHERS = (AgentSpawned, AgentSpawnFailed, AgentEnded)
 
 
 class NativeRun:
     """Made inside a running loop."""
 
-    def __init__(self, spec: Spec, connected: Callable[[bool], None], host: Hub, *, cut: bool = False) -> None:
+    def __init__(
+        self, spec: Spec, connected: Callable[[bool], None], host: Hub, *, again: bool = False, cut: bool = False
+    ) -> None:
         """
         Args:
             connected: told whether a window's hub is linked, whenever that changes.
             host: the hub of this process, whose record it works on.
-            cut: another process has run it until now, and has ended in mid-turn.
+            again: it goes on where another process has run it.
+            cut: that process has ended in mid-turn.
         """
         self.bus = Bus()
         self._spec = spec
         self._connected = connected
         self._host = host
+        self._goes_on = again
         self._goes_on_cut = cut
         self.was_cut = False
         """It was detached in mid-turn."""
@@ -114,7 +120,8 @@ class NativeRun:
                 cwd=spec.cwd,
             )
         )
-        bus.publish(AgentStatusChanged(agent=spec.agent, status="starting", doing="loading"))
+        if not self._goes_on:
+            bus.publish(AgentStatusChanged(agent=spec.agent, status="starting", doing="loading"))
         self._link.start()
         try:
             return await self._work()
@@ -182,6 +189,8 @@ class NativeRun:
             return self._give_up(failed)
         if native.connect is not None and (failed := await self._connected_to(native.connect)):
             return self._give_up(failed)
+        if native.resumed and not self.working and (why := await self._why_unfinished(hub)):
+            bus.publish(AgentStatusChanged(agent=spec.agent, status="idle", doing=why))
         early, self._early = self._early or [], None
         if self._goes_on_cut and native.resumed and not early and self._last is None:
             # Who waits for its report is told.
@@ -200,6 +209,16 @@ class NativeRun:
             self._publish_end(end)
             self._leave_notice(end)
         return end
+
+    async def _why_unfinished(self, hub: Hub) -> str:
+        """Why its last turn came to no end; empty: it did, or the person interrupted it."""
+        try:
+            last = await hub.last_turn(hub.session_of(self._spec.agent))
+        except StoreError:
+            return ""
+        if isinstance(last, TurnFinished):
+            return _CUT if last.stop == "interrupted" and self._goes_on_cut else last.error
+        return "" if last is None else _CUT
 
     def _leave_notice(self, end: AgentOutcome) -> None:
         """Have the shell that started it say how it ended."""

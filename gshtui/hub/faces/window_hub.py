@@ -17,7 +17,7 @@ from gshtui.system.expected_error import ExpectedError
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import AgentRow
-    from gshtui.bus.events.agent_events import TurnFinished
+    from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
     from gshtui.bus.shell_data import Ran
     from gshtui.bus.shell_rows import Filter, Span
     from gshtui.client.window_protocol import WindowOpening
@@ -126,9 +126,9 @@ class WindowHub:
         """As `Hub.newer_messages`."""
         return await self._hub.newer_messages(session, after)
 
-    async def last_failure(self, session: str) -> TurnFinished | None:
-        """As `Hub.last_failure`."""
-        return await self._hub.last_failure(session)
+    async def last_turn(self, session: str) -> TurnStarted | TurnFinished | None:
+        """As `Hub.last_turn`."""
+        return await self._hub.last_turn(session)
 
     async def ran(self, session: str, after: float, before: float) -> Sequence[Ran]:
         """The commands run from a conversation's input line in a period, in order."""

@@ -16,6 +16,7 @@ from gshtui.bus.events.agent_events import (
     ThinkingDelta,
     ToolOutput,
     TurnFinished,
+    TurnStarted,
 )
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.shell_events import (
@@ -86,15 +87,15 @@ def read(
     return events
 
 
-def last_failure(connection: sqlite3.Connection, session: str) -> TurnFinished | None:
-    """How a conversation's last turn failed; `None`: it did not, or goes on."""
+def last_turn(connection: sqlite3.Connection, session: str) -> TurnStarted | TurnFinished | None:
+    """The end of a conversation's last turn, or its beginning if it has no end; `None`: there was none."""
     turns = "SELECT data FROM journal WHERE session = ? AND type IN ('TurnStarted', 'TurnFinished')"
     row = connection.execute(f"{turns} ORDER BY seq DESC LIMIT 1", (session,)).fetchone()
     try:
         event = None if row is None else wire.decode(str(row[0]).encode())
     except wire.WireError:
         return None
-    return event if isinstance(event, TurnFinished) and event.error else None
+    return event if isinstance(event, TurnStarted | TurnFinished) else None
 
 
 def _whole(connection: sqlite3.Connection, event: Event) -> Event:
@@ -125,4 +126,4 @@ class JournalTable(Table):
             self._add(entry)
 
     read = Table.reads(read)
-    last_failure = Table.reads(last_failure)
+    last_turn = Table.reads(last_turn)

@@ -293,12 +293,14 @@ def _state(agent: AgentView, left: str) -> list[tuple[str, str]]:
 
 
 def _task(agent: AgentView, left: str) -> str:
-    """What it does or asks, else what it said last, in one line; empty: its state says it all."""
+    """What it does or asks, why its turn failed, else what it said last; empty: its state says it all."""
     if left:
         return ""
     asked = agent.row.question if agent.waits_now and agent.row.unsent is None else None
     if asked is not None and (line := asked.line) != asked.subject:
         return _clean(f"asks: {line}")
+    if agent.status == "idle" and agent.row.kind != "cli" and agent.row.doing:
+        return _clean(agent.row.doing)
     return _clean(agent.row.about if agent.row.about and not agent.ended else agent.row.said)
 
 

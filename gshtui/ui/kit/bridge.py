@@ -272,7 +272,8 @@ class Bridge:
 
     async def last_failure(self, session: str) -> TurnFinished | None:
         """How a conversation's last turn failed; `None`: it did not. Raises `NotReady`."""
-        return await (await self.running()).last_failure(session)
+        last = await (await self.running()).last_turn(session)
+        return last if isinstance(last, TurnFinished) and last.error else None
 
     async def connected(self, agent: str) -> bool:
         """Whether an agent's own hub is linked to this window's hub: its events arrive, and prompts reach it."""
