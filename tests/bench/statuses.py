@@ -157,7 +157,8 @@ class Watched:
     id: str
     truth: str = "idle"
     next: str = ""
-    """What it may be as well: its provider has sent all that leads to that, and its screen does not show it yet."""
+    """What it may be as well, in words: its provider has sent all that leads to that, and its screen does not show it
+    yet; or its person has opened a dialog, which it may take a while to draw."""
     wrong: float = 0.0
     watched: float = 0.0
     lags: list[float] = field(default_factory=list[float])
@@ -189,7 +190,7 @@ class Watched:
         if TRACE:
             print(f"{time.monotonic():.2f} {self.name} is {truth}")
         if truth != self.truth:
-            known = truth == self.next and _KINDS.get(self._said, self._said) == truth
+            known = truth in self.next.split() and _KINDS.get(self._said, self._said) == truth
             self._ended(self._right, "changed before it was said")
             self.truth, self._since, self._right = truth, time.monotonic(), known
         self.next = ""
@@ -198,7 +199,7 @@ class Watched:
         """What the row has said for `elapsed` seconds."""
         lies = status == "idle" and not source.endswith("?") and self.asks_model()
         self.lied += elapsed if lies else 0.0
-        right = _KINDS.get(status, status) in (self.truth, self.next)
+        right = _KINDS.get(status, status) in (self.truth, *self.next.split())
         if TRACE:
             self._trace(f"{status} by {source}{f', {doing}' if doing else ''}", lies=lies, right=right)
         self.watched += elapsed
@@ -576,7 +577,7 @@ async def _dialog(desk: Desk, agent: Watched, command: str, words: str) -> None:
     await server.type_bytes(pane, command.encode())
     await desk.shows(agent, command)
     await asyncio.sleep(_READS)
-    agent.next = "waiting"
+    agent.next = "busy waiting"
     await desk.press(agent, "Enter")
     await desk.shows(agent, words)
     agent.becomes("waiting")
