@@ -472,6 +472,7 @@ def test_a_marked_choice_without_an_input_needs_a_person() -> None:
     reading = read_screen(with_new_words(CLAUDE), rows, "Claude Code")
     known = statuses.decide(CLAUDE, (), replace(facts(), reading=reading, since=NOW - 5), NOW)
     assert (known.status, known.needs_you) == ("waiting", True)
+    assert known.evidences[0].why == f"it shows: {rows[0]}"
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,8 @@ class ScreenReading(msgspec.Struct, frozen=True):
         """On which grounds, for people."""
         if self.rule and not self.contradicts:
             return f"rule {self.rule}: {self.row}" + (f" · {self.ended}" if self.ended else "")
-        return f"it shows: {self.row}" if self.contradicts else "no rule fits"
+        shown = self.row or (self.doing if self.contradicts else "")
+        return f"it shows: {shown}" if shown else "no rule fits"
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)
@@ -196,7 +197,8 @@ def _by_rules(
     about = asked[asked.rfind("\n", 0, asked.find(title) + 1) + 1 :] if title else ""
     read = _question_of(profile, text, lines, about, doing, cursor, width)
     if read.question.choices:
-        return ScreenReading("waiting", one_line(read.question.subject, 120), draft, asked=asked, read=read)
+        subject = one_line(read.question.subject, 120)
+        return ScreenReading("waiting", subject, draft, asked=asked, read=read, row=title or subject)
     return msgspec.structs.replace(found, doing=doing, asked=asked, read=read, contradicts="waiting", row=title)
 
 
