@@ -87,6 +87,8 @@ _OVERTAKEN = 5.0
 """Seconds by which a hook may be overtaken by one that began after it; more is a clock that was set."""
 _SLEPT, _SET_BACK = 120.0, 1.0
 """Seconds by which the clock has to be ahead of what it should show for the machine to have slept, and behind."""
+_DRAWN = 3.0
+"""Seconds within which a busy machine's program shows what is typed."""
 _COMMAND = 10.0
 """Seconds that a command of a program's own may seem to work before it opens a dialog."""
 _TIMES = (
@@ -157,6 +159,10 @@ class ProgramFacts:
         self._typed = float("-inf")
         """The last look that saw a draft in its input, in seconds since 1970. A rest that is reported after it is the
         end of the turn to which the draft has led."""
+        self._undrawn = False
+        """Nothing of the text that was entered last has been on its screen yet."""
+        self._keyed = float("-inf")
+        """When something was typed since the last Enter, in seconds since 1970."""
         self._seen_at = started
         """The last look, in seconds since 1970."""
 
@@ -215,10 +221,12 @@ class ProgramFacts:
     def _was_typed_to(self, *, entered: bool) -> None:
         """Something is typed from here, and maybe entered; its screen shows that later, the later the busier it is."""
         prompts = self._has_draft() and not self._facts.reading.draft.lstrip().startswith(COMMANDS)
-        unseen = self._profile.ai and self._facts.printed and self.known.status == "idle"  # it was typed just now
+        now = self._now()
+        just_typed = self._facts.printed or now < self._keyed + _DRAWN
+        unseen = self._profile.ai and just_typed and self.known.status == "idle"
         waits = self.known.status == "waiting"
+        self._keyed = float("-inf") if entered else now
         if entered and (prompts or unseen or waits):
-            now = self._now()
             self._facts = msgspec.structs.replace(
                 self._facts, pressed=now, answered=now if waits else self._facts.answered
             )
@@ -317,7 +325,11 @@ class ProgramFacts:
         # Its question, or a text that was entered, still stands there; or it works, which its source tells later.
         unread = reading.status == "waiting" and _asks(reading) == _asks(facts.reading)
         asks_anew = reading.status == "waiting" and not (unread or reading.dialog) and bool(self._lines)
-        stands = rests_on and bool(reading.draft or facts.reading.draft)
+        undrawn = lines == self._lines and reading.status == "idle"
+        # The text was typed before the Enter, and is drawn only after it.
+        drawn = bool(reading.draft) and says == said_before and (self._undrawn or facts.looked < facts.pressed)
+        stands = undrawn or drawn or (rests_on and bool(reading.draft or facts.reading.draft))
+        self._undrawn = undrawn and not reading.draft and now < facts.pressed + _DRAWN
         goes_on = reading.status in WORKING
         if reading.draft:
             self._typed = look.at
