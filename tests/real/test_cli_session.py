@@ -509,3 +509,40 @@ async def test_a_program_that_never_settles_is_up_once_it_shows_its_input(
         cwd=str(tmp_path),
     )
     assert (await Programs().booted(tmux, row) == "") is bool(line)
+
+
+SUSPENDS = r"""
+import os, signal, sys, termios, tty
+
+def back(*_):
+    tty.setraw(0)
+    sys.stdout.write("\x1b[H\x1b[2JHere again.\r\n" + RULE + "\r\n❯ \r\n" + RULE)
+    sys.stdout.flush()
+
+RULE, before = "─" * 80, termios.tcgetattr(0)
+signal.signal(signal.SIGCONT, back)
+back()
+while key := os.read(0, 1):
+    if key == b"\x1a":
+        termios.tcsetattr(0, termios.TCSANOW, before)
+        sys.stdout.write("\x1b[H\x1b[2JIt is suspended.\n")
+        sys.stdout.flush()
+        os.kill(os.getpid(), signal.SIGTSTP)
+"""
+"""As Claude Code and OpenCode do at `ctrl+z`. The system discards the signal where there is no shell."""
+
+
+async def test_a_program_that_suspends_itself_goes_on_where_no_shell_would_continue_it(tmux: TmuxServer) -> None:
+    env = {"TERM": "xterm-256color"}
+    info = await tmux.spawn("gsh-agent-0001", [sys.executable, "-c", SUSPENDS], cwd=ROOT, env=env, width=80, height=24)
+    row = AgentRow(id="0001", name="stand-in", kind="cli", pane=info.pane, pid=info.pid, created=1.0)
+    status = CliStatus(tmux, row, QUICK, lambda _: None)
+    await status.start()
+    try:
+        await wait_for_text(tmux, info.pane, "Here again")
+        await eventually(status.looked.wait)
+        await tmux.type_bytes(info.pane, b"\x1a")
+        await eventually(lambda: screen_text(tmux, info.pane), until=lambda text: "suspended" in text)
+        await wait_for_text(tmux, info.pane, "Here again")
+    finally:
+        await status.stop()

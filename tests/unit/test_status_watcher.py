@@ -687,3 +687,51 @@ async def test_one_that_was_restarted_starts_until_its_screen_says_more() -> Non
         assert status.known.status == "starting"
     finally:
         await status.stop()
+
+
+async def test_what_a_program_in_a_shell_asks_is_read_by_its_own_profile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system does not tell that it waits for a key, and a list on its screen at rest is no question."""
+    loaded = profiles.load(Path("/nonexistent"))
+    runs = Foreground("claude", own=False, argv=("claude",))
+    monkeypatch.setattr("gshtui.programs.session.status_watcher.front", lambda _: runs)
+    row = AgentRow(id="0001", name="sh", kind="cli", pane="%0", created=time.time() - 60)
+    server = SilentServer()
+    server.looks = 2  # it changes nothing by itself
+    status = CliStatus(server, row, loaded.get("shell"), lambda _: None, profiles=loaded.of_process)
+    await status.start()
+    try:
+        for shown, wanted in ((IDLE, "tool"), (QUESTION, "waiting"), (BUSY, "tool")):
+            server.shown = shown
+            status.check_now()
+            known = await eventually(lambda: status_of(status), until=lambda status, wanted=wanted: status == wanted)
+            assert known == wanted
+            assert bool(status.known.question) == (wanted == "waiting")
+    finally:
+        await status.stop()
+
+
+@pytest.mark.parametrize("looks", [1, 0])
+async def test_an_enter_counts_though_a_busy_program_draws_its_text_only_later(looks: int) -> None:
+    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
+    server, clock = SilentServer(), [time.time()]
+    claude = profiles.load(Path("/nonexistent")).get("claude")
+    told = Told(Evidence(Rank.RECORD, "record", "idle", clock[0] - 5))
+    status = CliStatus(server, row, claude, lambda _: None, clock=lambda: clock[0], sources=(told,))
+    server.looks = 9
+    pressed = status._on_keys  # pyright: ignore[reportPrivateUsage]
+    for typed, shown, expected in (
+        (None, IDLE, "idle"),
+        (False, IDLE, "idle"),  # a letter, not drawn yet
+        *((True, IDLE, "thinking"),) * looks,
+        (None if looks else True, DRAFT, "thinking"),
+        (None, DRAFT, "thinking"),
+    ):
+        clock[0] += 0.2
+        if typed is not None:
+            pressed(typed)
+        server.shown = shown
+        await status._look()  # pyright: ignore[reportPrivateUsage]
+        assert status.known.status == expected
+    clock[0] += 7
+    await status._look()  # pyright: ignore[reportPrivateUsage]
+    assert (status.known.status, status.known.sure) == ("idle", False), "it did not take the text"

@@ -34,7 +34,7 @@ from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 
 if TYPE_CHECKING:
-    from gshtui.programs.pane.pane_view import Seen, SessionError
+    from gshtui.programs.pane.pane_view import Profiles, Seen, SessionError
     from gshtui.programs.pane.pane_writer import PaneWriter
     from gshtui.programs.pane.program_link import ProgramLink
     from gshtui.programs.session.cli_session import CliSession
@@ -73,6 +73,10 @@ class Programs:
     async def profile(self, row: AgentRow) -> Profile:
         """An agent's profile, or the generic one if its own no longer exists."""
         return self.chosen(await self._folder.current(), row)
+
+    async def of_process(self) -> Profiles:
+        """What finds the profile of a running program."""
+        return (await self._folder.current()).of_process
 
     @staticmethod
     def chosen(loaded: LoadedProfiles, row: AgentRow) -> Profile:

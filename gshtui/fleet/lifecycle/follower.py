@@ -120,7 +120,7 @@ class AgentFollower:
         for key, status in self._statuses.items():
             if status is not None and (row := self._context.rows.get(key[0])) is not None:
                 profile = self._programs.chosen(loaded, row)
-                status.use(profile)
+                status.use(profile, loaded.of_process)
                 self._know_program(row, profile)
                 self._take_version(key, row, profile, row.version)
 
@@ -179,6 +179,7 @@ class AgentFollower:
             loading=await self._programs.loading(row),
             sources=await programs.live_sources(server, row, newest, glance=glance),
             disagreed=disagreed,
+            profiles=await programs.of_process(),
         )
 
     async def explained(self, row: AgentRow) -> tuple[KnownStatus | None, list[Path]]:

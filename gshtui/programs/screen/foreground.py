@@ -12,6 +12,7 @@ import fcntl
 import os
 import platform
 import re
+import signal
 import sys
 import termios
 from collections.abc import Iterator, Sequence
@@ -89,6 +90,16 @@ def front(info: PaneInfo) -> Foreground:
         reads=reads,
         asks=_asks(info.pid, reads) if not prompt else "",
     )
+
+
+def wake(info: PaneInfo) -> None:
+    """Continue a program that has given its terminal back to suspend itself, as by `ctrl+z`, where there is no shell
+    that would: one that the pane was started with. To one that is not suspended this is nothing. Blocks for a moment.
+    """
+    if info.dead or info.remote or _foreground_group(info.pid) != info.pid or not _in_line_mode(info.pid):
+        return
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(info.pid, signal.SIGCONT)
 
 
 def input_taken(pid: int) -> Literal["", "works", "rests"]:

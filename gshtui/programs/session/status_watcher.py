@@ -13,9 +13,9 @@ import msgspec
 
 from gshtui.bus.agent_data import AgentRow, ProgramMode
 from gshtui.programs.hooks.hook_reports import HookFeed
-from gshtui.programs.pane.pane_view import unless_loading
+from gshtui.programs.pane.pane_view import Profiles, unless_loading
 from gshtui.programs.profiles.profile import Profile
-from gshtui.programs.screen.foreground import front
+from gshtui.programs.screen.foreground import front, wake
 from gshtui.programs.screen.screen_reading import read_screen
 from gshtui.programs.session.program_facts import BY_ITSELF, ProgramFacts, ProgramLook
 from gshtui.programs.status.disagreements import Disagreements
@@ -126,6 +126,7 @@ class CliStatus(ProgramFacts):
         disagreed: called with a sentence when two of its sources part for longer than a moment.
         loading: whether it has yet to read the conversation that it was started with.
         sources: what else tells its status while it runs; they are started and stopped here.
+        profiles: finds that of another program, which a person runs in a shell's terminal.
     """
 
     def __init__(
@@ -143,6 +144,7 @@ class CliStatus(ProgramFacts):
         loading: ConversationLoading | None = None,
         sources: Sequence[LiveSource] = (),
         disagreed: Callable[[str], None] | None = None,
+        profiles: Profiles | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         super().__init__(row, profile, sources, clock)
@@ -162,6 +164,7 @@ class CliStatus(ProgramFacts):
         self._pace = pace or Pacer()
         self._loading = loading
         self._disagreed = disagreed
+        self._profiles = profiles
         self._disagreements = Disagreements()
         self.looked = asyncio.Event()
         """Set once its screen has been read."""
@@ -194,8 +197,9 @@ class CliStatus(ProgramFacts):
             self._at_once.set()
             self._stirred.set()
 
-    def use(self, profile: Profile) -> None:
-        """Go by this profile from now on, and look again."""
+    def use(self, profile: Profile, profiles: Profiles | None = None) -> None:
+        """Go by these profiles from now on, and look again."""
+        self._profiles = profiles
         if profile != self._profile:
             self._profile = profile
             self._at_once.set()
@@ -443,6 +447,12 @@ class CliStatus(ProgramFacts):
         if reading.status == "idle" and self._loading is not None and self._loading.possible:
             reading = await unless_loading(reading, self._loading, lines)
         here = await asyncio.to_thread(front, info) if not self._profile.ai else None
+        if self._profile.ai and self._profile.input.line and not reading.status and not reading.input:
+            await asyncio.to_thread(wake, info)
+        elif here is not None and not here.own and self._profiles and (other := self._profiles(here.argv)).ai:
+            theirs = read_screen(other, lines, info.title, place, info.width)
+            if "waiting" in (theirs.status, theirs.contradicts):
+                reading = msgspec.structs.replace(theirs, status="waiting", contradicts="")
         for source in self._sources:
             await source.refresh(quiet=reading.status in ("", "idle"))
         now = self._now()
