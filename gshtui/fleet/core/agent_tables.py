@@ -91,7 +91,7 @@ def status_words(row: AgentRow) -> str:
     """The status with the agent's activity and age, and who says so, unless the agent does itself."""
     doing = f" · {one_line(row.about, 60)}" if row.about else ""
     source = "" if row.status_source == "event" else f"{row.status_source}, "
-    waits = f" · a message waits: {one_line(row.held_up, 100)}" if row.held_up else ""
+    waits = f" · a message waits: {one_line(row.held_up, 100).removesuffix('.')}" if row.held_up else ""
     return f"{row.status}{doing} ({source}{units.age(status_age(row))}){waits}"
 
 
