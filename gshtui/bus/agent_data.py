@@ -128,7 +128,7 @@ class OpenQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     choices: tuple[QuestionChoice, ...] = ()
     """Empty where they could not be read exactly: it can be answered only in its terminal."""
     partial: bool = False
-    """Its beginning is above the screen."""
+    """Its screen does not show all of it."""
     diff: str = ""
     """What would be changed, as a unified diff, where the program tells that."""
     beside: str = ""

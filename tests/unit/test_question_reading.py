@@ -386,3 +386,26 @@ def test_a_models_own_choices_are_the_same_only_in_whole() -> None:
     for label in ("Modify with external editor", "Say more"):
         one, other = (asks_about("rm x", "Yes", always, label, "No") for always in (ALWAYS, "Always allow run…"))
         assert not is_cut_elsewhere(one, other) and not is_cut_elsewhere(other, one)
+
+
+@pytest.mark.parametrize(
+    ("behind", "box", "partial"),
+    [
+        ("", ["touch made.txt"], False),
+        (" (Makes a file)", ["touch made.txt"], False),
+        (" && rm -r old", ["touch made.txt"], True),
+        (" && rm -r old", ["touch made.txt", "rm -r old"], True),
+        (" && rm -r old", ["touch made.txt && rm -r", "old"], False),
+    ],
+)
+def test_a_command_whose_box_leaves_words_out_is_not_whole(behind: str, box: list[str], partial: bool) -> None:
+    """Qwen draws nothing of what has no room at the end of a row; the heading above has it."""
+    folder = SCREENS / "qwen" / "0.24.4" / "ask-120x35"
+    told = json.loads((folder / "screens.json").read_text("utf-8"))["shots"]
+    shot = next(each for each in told if each["file"] == "04-command.txt")
+    rows = [without_styles(line) for line in (folder / "04-command.txt").read_text("utf-8").split("\n")]
+    at = next(number for number, row in enumerate(rows) if row.startswith("     touch"))
+    heading = [row.replace("made.txt ←", f"made.txt{behind} ←") for row in rows[:at]]
+    asked = read("qwen", [*heading[len(box) - 1 :], *(f"     {line}" for line in box), *rows[at + 1 :]], shot)
+    assert asked is not None
+    assert (asked.question.partial, len(asked.question.choices)) == (partial, 4)

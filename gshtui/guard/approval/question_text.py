@@ -127,7 +127,7 @@ def waiting_words(request: ApprovalRequested, name: str = "") -> str:
 
 def program_request(row: AgentRow, question: OpenQuestion) -> ApprovalRequested:
     """A program's question in the form of our own ones. Its id names the agent and the question."""
-    partial = ("Its beginning is above the screen: open its tab to read all of it.",) if question.partial else ()
+    partial = ("Its screen does not show all of it: open its tab to read the rest.",) if question.partial else ()
     program = row.profile or (row.argv[0].rpartition("/")[2] if row.argv else "") or "a program"
     return ApprovalRequested(
         approval=f"{row.id}/{question.id}",

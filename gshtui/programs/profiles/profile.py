@@ -137,6 +137,8 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
     """The key that ticks the choice under the cursor where choices have boxes, which Enter ends. Empty: digits tick."""
     cut: Pattern = ""
     """Pattern of a line which says that a part of the question is out of sight."""
+    named: Pattern = ""
+    """Pattern of the heading, up to an empty line, of a command whose box leaves out what has no room in a row."""
     mark: Pattern = ""
     """Pattern of the line of the choice under the cursor; exactly one line matches. Empty: it has a background of its
     own."""

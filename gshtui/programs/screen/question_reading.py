@@ -550,6 +550,7 @@ def _found(
         return None
     subject, about, beside = _parts(body)
     detail = plain("\n".join(_indented(about))).strip("\n")
+    complete = complete and not _is_torn(rules, detail)
     choices = _choices(rules, labels)
     question = OpenQuestion(
         _id(subject, detail, labels),
@@ -561,6 +562,14 @@ def _found(
     )
     shown = [ShownRow(line, beside=rules.panel) for line in whole[start:row] if line.strip()]
     return ReadQuestion(question, selected, buttons, tuple(digits), (*shown, *offered), tick)
+
+
+def _is_torn(rules: QuestionRules, detail: str) -> bool:
+    """Whether a command's box lacks words that its heading has, which may say more behind it."""
+    if not rules.named or (found := compile_linear(rules.named).search(detail)) is None:
+        return False
+    heading, _, box = ("".join(part.split()) for part in detail[found.span()[1] :].replace("←", "").partition("\n\n"))
+    return not heading.startswith(box) or heading[len(box) :][:1] not in ("", "(", "[")
 
 
 _RULES = " ─╌┄┈▔━"
