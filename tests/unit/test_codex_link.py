@@ -482,3 +482,28 @@ def test_a_helper_is_at_work_from_its_start_on_and_not_once_it_is_described(befo
     assert (threads.activity, threads.unknown, threads.main) == ("thinking", {}, "main")
     told("thread/status/changed", "h", status={"type": "idle"})
     assert threads.activity == "idle"
+
+
+@pytest.mark.parametrize("describes", ["before", "later", "late", "refuses"])
+def test_a_helper_works_until_it_is_told_to_rest_however_late_it_is_described(describes: str) -> None:
+    """A description has the status of the moment at which it was asked for, and some are refused."""
+    threads = CodexThreads()
+    threads.open({"id": "main", "status": {"type": "active"}}, 1.0)
+
+    def told(method: str, thread: str, **more: object) -> None:
+        threads.add_message(ServerMessage(method, {"threadId": thread, **more}), 2.0)
+
+    made = {"type": "collabAgentToolCall", "id": "c", "tool": "spawnAgent", "receiverThreadIds": ["h"]}
+    described = {"id": "h", "parentThreadId": "main", "status": {"type": "idle"}}
+    if describes == "before":
+        threads.add(described, 1.5)
+    elif describes != "later":
+        told("thread/status/changed", "h", status={"type": "active"})
+        threads.strangers |= {"h"} if describes == "refuses" else set()
+    told("item/completed", "main", item=made)
+    told("thread/status/changed", "main", status={"type": "idle"})
+    if describes != "refuses":
+        threads.add(described, 3.0)
+    assert (threads.activity, threads.unknown, threads.strangers) == ("thinking", {}, set())
+    told("thread/status/changed", "h", status={"type": "idle"})
+    assert threads.activity == "idle"

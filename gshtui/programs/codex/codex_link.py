@@ -263,7 +263,7 @@ class CodexLink(ProgramLink):
         """Join the threads that work, besides."""
         connection = self._connection
         if connection is not None:
-            for id in self._threads.unknown.keys() - self._joining:
+            for id in self._threads.unknown.keys() - self._threads.strangers - self._joining:
                 self._start(id, self._meet(connection, id))
             for thread in self._threads.family():
                 if not thread.joined and thread.id not in self._joining and (thread.active or thread.parent == ""):
@@ -287,9 +287,10 @@ class CodexLink(ProgramLink):
                     break
                 await asyncio.sleep(_JOIN_AGAIN)  # one that has just begun may not be described yet
         except AppServerError:
-            self._threads.unknown.pop(id, None)
+            self._threads.strangers.add(id)
             return
-        self._threads.unknown.pop(id, None)
+        if id in self._threads.unknown:
+            self._threads.strangers.add(id)
         self._joining.discard(id)
         self._tell()
 

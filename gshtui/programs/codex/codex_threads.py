@@ -44,6 +44,8 @@ class CodexThread(msgspec.Struct):
     trouble: str = ""
     """Why its last turn failed."""
     joined: bool = False
+    heard: bool = False
+    """It was told of itself what it does, beside how it was described."""
     permissions: Permissions | None = None
     """What it may do unasked; `None`: not told yet."""
 
@@ -56,6 +58,8 @@ class CodexThreads:
         self.main = ""
         self.unknown: dict[str, tuple[Mapping[str, Any], float]] = {}
         """Threads that were mentioned and never described → the status that was told of each last, and when."""
+        self.strangers: set[str] = set()
+        """Those of them that the server did not describe when it was asked."""
         self.requests: dict[RequestId, tuple[ServerMessage, CodexRequest]] = {}
         """Those that are open, the oldest first."""
 
@@ -64,16 +68,18 @@ class CodexThreads:
     def add(self, thread: Mapping[str, Any], now: float) -> None:
         """A thread as the server describes it."""
         id = string(thread.get("id"))
-        told = self.unknown.pop(id, None)
+        told = self._told_of(id)
         if not id or thread.get("ephemeral") is True or string(thread.get("threadSource")) == "thread_title":
             return
         if id not in self.threads and len(self.threads) >= _MOST_THREADS:
             self._forget(next(one for one in self.threads if one != self.main))
+        new = id not in self.threads
         found = self.threads.setdefault(id, CodexThread(id))
         found.parent = string(thread.get("parentThreadId"))
-        self._status(found, obj(thread.get("status")), min(number(thread.get("updatedAt")) or now, now))
+        if new:  # what it says of itself from then on is newer than how it is described
+            self._status(found, obj(thread.get("status")), min(number(thread.get("updatedAt")) or now, now))
         if told is not None:
-            self._status(found, *told)  # it came while it was being described
+            self._hear(found, *told)  # it came while it was being described
 
     def open(self, thread: Mapping[str, Any], now: float) -> None:
         """A thread that a screen has just opened."""
@@ -113,15 +119,21 @@ class CodexThreads:
             self.requests.pop(over if isinstance(over, int | str) else "", None)
         elif (thread_id := string(params.get("threadId"))) in self.threads:
             self._about(self.threads[thread_id], message, at)
-        elif message.method == "thread/status/changed" and len(self.unknown) < _MOST_THREADS:
+        elif message.method == "thread/status/changed":
+            if len(self.unknown) >= _MOST_THREADS:
+                self._told_of(next(iter(self.unknown)))
             self.unknown[thread_id] = obj(params.get("status")), at
+
+    def _told_of(self, id: str) -> tuple[Mapping[str, Any], float] | None:
+        self.strangers.discard(id)
+        return self.unknown.pop(id, None)
 
     def _about(self, thread: CodexThread, message: ServerMessage, at: float) -> None:
         params, item = message.params, obj(message.params.get("item"))
         match message.method:
             case "thread/status/changed":
                 was = thread.active
-                self._status(thread, obj(params.get("status")), at)
+                self._hear(thread, obj(params.get("status")), at)
                 if thread.active and not was and not thread.parent:
                     self.main = thread.id  # only what is on the screen, and what we send, begins a turn
             case "thread/goal/cleared" | "thread/goal/updated" if not thread.parent:
@@ -141,7 +153,7 @@ class CodexThreads:
             case "item/completed":
                 thread.running.pop(string(item.get("id")), None)
                 if string(item.get("tool")) == "spawnAgent" and string(item.get("type")) == "collabAgentToolCall":
-                    self._adopt(thread, strings(item.get("receiverThreadIds")))
+                    self._adopt(thread, strings(item.get("receiverThreadIds")), at)
                 if string(item.get("type")) == "agentMessage" and string(item.get("text")):
                     thread.said = plain(string(item.get("text"))[:_MOST_SAID])
             case "thread/settings/updated":
@@ -201,6 +213,10 @@ class CodexThreads:
                 thread.turn, thread.said, thread.trouble = turn, "", ""
             self._work(thread, now)
 
+    def _hear(self, thread: CodexThread, status: Mapping[str, Any], at: float) -> None:
+        thread.heard = thread.heard or bool(status)
+        self._status(thread, status, at)
+
     def _status(self, thread: CodexThread, status: Mapping[str, Any], at: float) -> None:
         kind = string(status.get("type"))
         if kind == "active":
@@ -223,15 +239,17 @@ class CodexThreads:
         thread.running.clear()
         thread.changes.clear()
 
-    def _adopt(self, thread: CodexThread, helpers: Sequence[str]) -> None:
-        """It has started these: they are its helpers before anybody has described them, and maybe longer than its turn
-        lasts.
+    def _adopt(self, thread: CodexThread, helpers: Sequence[str], at: float) -> None:
+        """It has started these: they are its helpers, at work, before anybody has described them, and maybe longer than
+        its turn lasts.
         """
         for id in helpers:
             if id not in self.threads and len(self.threads) < _MOST_THREADS:
                 self.threads[id] = CodexThread(id, parent=thread.id)
-                if (told := self.unknown.pop(id, None)) is not None:
-                    self._status(self.threads[id], *told)
+                if (told := self._told_of(id)) is not None:
+                    self._hear(self.threads[id], *told)
+            if (helper := self.threads.get(id)) is not None and not helper.heard:
+                self._work(helper, at)
 
     def _begin_item(self, thread: CodexThread, item: Mapping[str, Any]) -> None:
         kind, id = string(item.get("type")), string(item.get("id"))
