@@ -9,12 +9,12 @@ from click.shell_completion import BashComplete, FishComplete, ZshComplete
 from gshtui.cli.root import root
 from tests.kit import source
 
-FOLDER = source.ROOT / "packaging"
+FOLDER = source.ROOT / ".github" / "packaging"
 VARIABLE = "_GSH_TUI_COMPLETE"
 
 
 def files() -> dict[str, str]:
-    """Their texts by path below `packaging/`."""
+    """Their texts by path below `.github/packaging/`."""
     shells = {"_gsh-tui": ZshComplete, "gsh-tui.bash": BashComplete, "gsh-tui.fish": FishComplete}
     made = {f"completions/{name}": kind(root, {}, "gsh-tui", VARIABLE).source() for name, kind in shells.items()}
     return {name: text.strip() + "\n" for name, text in {**made, "gsh-tui.1": _man_page()}.items()}

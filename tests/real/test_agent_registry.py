@@ -25,7 +25,7 @@ from gshtui.settings import paths
 from tests.kit.warm_program import run_gsh
 
 PROGRAM = b"#!/bin/sh\necho it speaks\n"
-OURS = Path(__file__).parents[2] / "packaging" / "agent.json.in"
+OURS = Path(__file__).parents[2] / ".github" / "packaging" / "agent.json.in"
 
 
 def tarred(name: str, data: bytes = PROGRAM, **about: Any) -> bytes:

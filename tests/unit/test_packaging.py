@@ -14,7 +14,7 @@ import pytest
 import gshtui
 from tests.kit import packaged_files, source
 
-FOLDER = source.ROOT / "packaging"
+FOLDER = source.ROOT / ".github" / "packaging"
 
 
 @pytest.mark.parametrize("name", packaged_files.files())
@@ -23,7 +23,7 @@ def test_what_is_packaged_says_what_the_command_line_knows(name: str) -> None:
 
 
 def test_the_changelog_has_this_version_first() -> None:
-    versions = re.findall(r"^## (\S+)", (source.ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    versions = re.findall(r"^## (\S+)", (source.ROOT / ".github" / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert versions[0] == gshtui.__version__
 
 
