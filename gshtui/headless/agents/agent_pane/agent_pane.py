@@ -71,6 +71,7 @@ from gshtui.system.tasks import start_job
 from gshtui.text import cells
 from gshtui.text.sanitise import CleanText, clean_text, one_line, plain
 
+_STREAMED = (TextDelta, ThinkingDelta, ToolOutput)
 _FRAME = 0.05
 """Seconds between two drawings."""
 _INPUT_ROWS = 5
@@ -132,6 +133,8 @@ class AgentPane:
         title = styled(f"{spec.name or 'agent'} · {spec.agent} · {spec.place or spec.cwd}", BOLD)
         self._lines: list[CleanText] = [] if goes_on else [title]
         self._shown_output: dict[str, int] = {}
+        self._streamed: list[Event] = []
+        """What has come since the last drawing, and is not laid out."""
         self._asked: dict[str, ApprovalRequested] = {}
         self._row = AgentRow(id=spec.agent, name=spec.name or spec.agent, profile=program_name(spec.request.acp))
         self._program: OpenQuestion | None = None
@@ -182,6 +185,7 @@ class AgentPane:
             self._drawing.cancel()
         if self._answerable is not None:
             self._answerable.cancel()
+        self._show_streamed()
         self._lines += self._words.rest()
         self._draw_now()
         self._screen.close()
@@ -193,9 +197,21 @@ class AgentPane:
 
     def handle_events(self, batch: Sequence[Event]) -> None:
         """Show this agent's events."""
-        for event in joined(event for event in batch if getattr(event, "agent", self._agent) == self._agent):
-            self._show(event)
+        for event in batch:
+            if getattr(event, "agent", self._agent) != self._agent:
+                continue
+            if isinstance(event, _STREAMED):
+                self._streamed.append(event)
+            else:
+                self._show_streamed()
+                self._show(event)
         self._schedule_draw()
+
+    def _show_streamed(self) -> None:
+        """Lay out what has come since the last drawing at once: each layout of an answer costs as much."""
+        streamed, self._streamed = self._streamed, []
+        for event in joined(streamed):
+            self._show(event)
 
     def _show(self, event: Event) -> None:
         match event:
@@ -283,6 +299,7 @@ class AgentPane:
     def draw(self) -> None:
         """Draw new lines and the bottom rows, once the screen shows what was drawn before."""
         self._drawing = None
+        self._show_streamed()
         self._has_news = self._screen.behind
         if self._has_news:
             del self._lines[:-_MOST_LINES]
