@@ -23,7 +23,7 @@ from gshtui.tools.git.worktree_create import create_worktree
 from gshtui.tools.git.worktree_fork import fork_worktree
 from gshtui.tools.git.worktree_state import unsaved_work
 from tests.kit.home import Home
-from tests.kit.storms import FULL
+from tests.kit.storms import FULL, combined
 from tests.kit.tool_harness import ToolHarness
 
 WHO = ("-c", "user.name=A", "-c", "user.email=a@example.org")
@@ -75,8 +75,9 @@ def all_of(project: Path) -> tuple[str, str, list[str]]:
     return run_git(project, "worktree", "list"), run_git(project, "branch", "-a", "-v"), folders
 
 
-@pytest.mark.parametrize("make", ["new branch", "branch that is there", "fork"])
-@pytest.mark.parametrize("fault", ["refused", "late", "cancelled"])
+@pytest.mark.parametrize(
+    ("make", "fault"), combined(["new branch", "branch that is there", "fork"], ["refused", "late", "cancelled"])
+)
 async def test_whichever_step_of_git_fails_nothing_of_a_worktree_is_left(
     project: Path, make: str, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,7 +86,7 @@ async def test_whichever_step_of_git_fails_nothing_of_a_worktree_is_left(
     (project / ".env").write_text("WORD=1\n")
     before = all_of(project)
     really = git_module._git
-    for number in range(1, 200, 1 if FULL else 4):
+    for number in range(1, 200, 1 if FULL else 3):
         left = [number]
 
         async def fail(folder: Path, arguments: tuple[str, ...], *rest: Any, left: list[int] = left) -> GitAnswer:

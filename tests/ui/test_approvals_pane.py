@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 import time
@@ -29,6 +30,7 @@ from gshtui.ui.approvals.rule_form import RuleForm
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.kit.widgets.front_scroll import FrontScroll
 from gshtui.ui.prompt.addressee import Addressee
+from tests.kit.cases import each_case
 from tests.kit.home import Home
 from tests.kit.keyboard import LONG, Keyboard
 from tests.kit.prompt_host import PromptHost, make_question
@@ -643,34 +645,41 @@ async def test_the_input_and_some_of_the_conversation_stay_in_sight(size: tuple[
         assert app.answers == [("a1", "deny", "")]
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 35), (61, 20), (61, 16), (60, 10), (44, 12), (200, 50)])
-@pytest.mark.parametrize("lines", [1, 3, 60])
-async def test_what_where_answers_and_the_note_stand_in_this_order(size: tuple[int, int], lines: int) -> None:
+async def test_what_where_answers_and_the_note_stand_in_this_order() -> None:
     """Where room is short the note goes first, then some of what is asked, which can be scrolled."""
+    sizes = ((80, 24), (120, 35), (61, 20), (61, 16), (60, 10), (44, 12), (200, 50))
     app = Asked()
-    command = "\n".join(f"make part{n} && echo 'made number {n} of all of them'" for n in range(lines))
-    async with app.run_test(size=size) as pilot:
-        asked = make_question(
-            1, subject=" ".join(command.split())[:300], detail=f"in /src/made\n{command}", beside="note"
-        )
-        app.feed(asked)
-        await app.review(pilot)
-        await pilot.pause()
-        view, where, answers, note = (
-            app.query_one(f"#{id}") for id in ("question", "approval-where", "answers", "approval-note")
-        )
-        assert isinstance(view, QuestionView) and "make part0" in view.render_line(0).text
-        assert where.region.height == 1 and str(where.render()) == "in /src/made"
-        below = app.pane.region.bottom
-        assert view.region.bottom <= where.region.y < where.region.bottom <= answers.region.y
-        assert answers.region.bottom <= (note.region.y if note.display else below) and note.region.bottom <= below
-        assert app.pane.region.height <= max(4, size[1] // 2) and app.pane.region.bottom <= size[1]
-        assert all(digit in str(answers.render()) for digit in "12345")
-        assert note.display or " more" in app.heading, "what has no room is a key away"
-        await app.press(pilot, "pagedown")
-        view.scroll_end(animate=False)
-        await pilot.pause()
-        assert not view.hidden and str(where.render()) == "in /src/made"
+    async with app.run_test() as pilot:
+        with each_case() as case:
+            for number, (size, lines) in enumerate(itertools.product(sizes, (1, 3, 60))):
+                command = "\n".join(f"make part{n} && echo 'made number {n} of all of them'" for n in range(lines))
+                subject, detail = " ".join(command.split())[:300], f"in /src/made\n{command}"
+                await pilot.resize_terminal(*size)
+                app.feed(make_question(number, subject=subject, detail=detail, beside="note"))
+                await app.review(pilot)
+                await pilot.pause()
+                with case(size, lines):
+                    await in_order(app, pilot, size)
+                app.feed(ApprovalSettled(approval=f"a{number}", agent="main", call="c", decision="withdrawn"))
+                await pilot.pause()
+
+
+async def in_order(app: Asked, pilot: Pilot[None], size: tuple[int, int]) -> None:
+    view, where, answers, note = (
+        app.query_one(f"#{id}") for id in ("question", "approval-where", "answers", "approval-note")
+    )
+    assert isinstance(view, QuestionView) and "make part0" in view.render_line(0).text
+    assert where.region.height == 1 and str(where.render()) == "in /src/made"
+    below = app.pane.region.bottom
+    assert view.region.bottom <= where.region.y < where.region.bottom <= answers.region.y
+    assert answers.region.bottom <= (note.region.y if note.display else below) and note.region.bottom <= below
+    assert app.pane.region.height <= max(4, size[1] // 2) and app.pane.region.bottom <= size[1]
+    assert all(digit in str(answers.render()) for digit in "12345")
+    assert note.display or " more" in app.heading, "what has no room is a key away"
+    await app.press(pilot, "pagedown")
+    view.scroll_end(animate=False)
+    await pilot.pause()
+    assert not view.hidden and str(where.render()) == "in /src/made"
 
 
 @pytest.mark.parametrize("width", [61, 80, 120])
@@ -843,20 +852,22 @@ async def test_the_row_of_a_programs_question_says_the_command_and_one_key_allow
         assert "changed" not in app.heading
 
 
-@pytest.mark.parametrize(
-    ("subject", "detail", "said"),
-    [
-        ("Do you want to proceed?", "make test", ": make test  "),
-        ("Would you like to run the following command?", "make test", ": make test  "),
-        ("Do you want to create made.txt?", "hello", ": hello · Do you want to create made.txt?"),
-        ("Do you want to proceed?", "a\nb", ": Do you want to proceed?"),
-    ],
+GENERAL = (
+    ("Do you want to proceed?", "make test", ": make test  "),
+    ("Would you like to run the following command?", "make test", ": make test  "),
+    ("Do you want to create made.txt?", "hello", ": hello · Do you want to create made.txt?"),
+    ("Do you want to proceed?", "a\nb", ": Do you want to proceed?"),
 )
-async def test_a_programs_general_words_take_no_room_from_keys_and_count(subject: str, detail: str, said: str) -> None:
+
+
+@pytest.mark.parametrize("case", range(len(GENERAL)))
+async def test_a_programs_general_words_take_no_room_from_keys_and_count(case: int) -> None:
+    """Each width is seen with one of them, each of them at every fourth width."""
+    subject, detail, said = GENERAL[case]
     app = AskedByPrograms()
     async with app.run_test(size=(120, 24)) as pilot:
         app.pane.consume([asking(subject, "Yes", detail=detail, means="once"), make_question(1)])
-        for width in range(120, 40, -1):
+        for width in range(120 - case, 40, -len(GENERAL)):
             await pilot.resize_terminal(width, 24)
             await pilot.pause()
             assert "ctrl+g" in app.heading and " · 1 of 2" in app.heading
