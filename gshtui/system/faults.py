@@ -167,6 +167,8 @@ def outside_failure(error: BaseException) -> tuple[str, str] | None:
         return _NO_MEMORY
     if isinstance(error, RuntimeError) and "start new thread" in str(error):
         return _NO_PROCESS
+    if isinstance(error, ImportError) and str(error).endswith(os.strerror(errno.EMFILE)):  # of a shared library
+        error = OSError(errno.EMFILE, str(error))
     if not isinstance(error, OSError):
         return None
     if error.errno is None and type(error).__module__.startswith("gshtui."):

@@ -88,10 +88,10 @@ class Fake:
         elif self.draft and self.state != "busy":
             prompt, self.draft = self.draft, ""
             self.said += ["", f"❯ {prompt.splitlines()[0]}"]
-            self.report("UserPromptSubmit", prompt=prompt)
-            if self.options.heard:
+            if self.options.heard:  # before its hook says that it was
                 with Path(self.options.heard).open("a", encoding="utf-8") as file:
                     file.write(f"{prompt.splitlines()[-1].removeprefix('> ')}\n")
+            self.report("UserPromptSubmit", prompt=prompt)
             if self.options.transcript:
                 self.note(prompt)
             if "do:ask" in prompt:

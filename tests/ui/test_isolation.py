@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import inspect
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from textual.worker import Worker, WorkerFailed
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import FaultReported, Noticed, SubscriberFailed
 from gshtui.bus.wire import EVENT_TYPES
-from gshtui.system.faults import Fault
+from gshtui.system.faults import Breaker, Fault
 from gshtui.ui.kit.textual import isolation
 from gshtui.ui.kit.textual.app_base import AppBase
 from tests.kit import fault_injection, recorded
@@ -353,6 +354,7 @@ async def test_callbacks_timers_workers_tasks_and_actions() -> None:
 async def test_a_timer_that_always_fails_is_left_alone_until_somebody_goes_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(isolation, "Breaker", partial(Breaker, clock=lambda: 0.0))  # however slow the machine is
     app = Small()
     async with app.run_test() as pilot:
         part = app.query_one(Part)

@@ -58,6 +58,10 @@ OUTSIDE: dict[str, tuple[Exception, str]] = {
     "a missing program": (ProgramMissing("/opt/bin/fd"), "The walk failed: fd is not installed."),
     "a full disk": (OSError(errno.ENOSPC, "No space left", "/data/x"), "The walk failed: No space left (/data/x)."),
     "too many files": (OSError(errno.EMFILE, "Too many open files", "/a"), "The walk failed: Too many files are open"),
+    "too many files for a library": (
+        ImportError("/lib/x.so: cannot open shared object file: Too many open files"),
+        "The walk failed: Too many files are open",
+    ),
     "no memory": (MemoryError(), "The walk failed: There is not enough memory."),
     "no thread": (RuntimeError("can't start new thread"), "The walk failed: No more processes or threads can be"),
     "a folder": (
