@@ -58,6 +58,8 @@ def home(request: pytest.FixtureRequest) -> Iterator[Home]:
     """
     with made_up_home() as made:
         yield made
+        if made.untouched:
+            return
         end_hub_of_agents(made)
         if left := servers_left(made):
             end_servers(made)

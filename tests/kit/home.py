@@ -80,6 +80,18 @@ class Home:
     cache: Path
     runtime: Path
 
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        return self.path, self.config, self.data, self.state, self.cache, self.runtime
+
+    @property
+    def untouched(self) -> bool:
+        """Whether nothing was made there, as most tests make nothing."""
+        try:
+            return not any(map(os.listdir, self.folders))
+        except OSError:  # one is not there any more
+            return False
+
 
 def surroundings(environ: dict[str, str], home: Home) -> dict[str, str]:
     """`environ` without anything personal, pointed at `home`."""
@@ -111,7 +123,7 @@ def made_up_home() -> Iterator[Home]:
     base = "/tmp" if Path("/tmp").is_dir() else None  # short, also where the system's own temporary folder is long
     root = Path(tempfile.mkdtemp(prefix="gsh-", dir=base)).resolve()
     home = Home(root / "home", root / "config", root / "data", root / "state", root / "cache", root / "run")
-    for folder in (home.path, home.config, home.data, home.state, home.cache, home.runtime):
+    for folder in home.folders:
         folder.mkdir(mode=0o700)
     before = dict(os.environ)
     _become(surroundings(before, home))
@@ -119,7 +131,11 @@ def made_up_home() -> Iterator[Home]:
         yield home
     finally:
         _become(before)
-        shutil.rmtree(root, ignore_errors=True)
+        try:
+            for folder in (*home.folders, root):
+                folder.rmdir()
+        except OSError:  # something is in it, or has removed it
+            shutil.rmtree(root, ignore_errors=True)
 
 
 def servers_left(home: Home, *, within: float = _ENDING) -> list[Path]:
@@ -172,10 +188,11 @@ def _is_served(path: Path, ends: float) -> bool:
 
 def _become(environ: dict[str, str]) -> None:
     """Make the process's environment this one, variable by variable, and tell the C library the time zone."""
-    for name in [name for name in os.environ if name not in environ]:
+    now = dict(os.environ)  # each look at `os.environ` itself encodes and decodes
+    for name in now.keys() - environ.keys():
         del os.environ[name]
     for name, value in environ.items():
-        if os.environ.get(name) != value:
+        if now.get(name) != value:
             os.environ[name] = value
     time.tzset()
 

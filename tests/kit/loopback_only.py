@@ -10,7 +10,8 @@ import ipaddress
 import socket
 from collections.abc import Iterator
 from typing import Any
-from unittest import mock
+
+import pytest
 
 _LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain", "", socket.gethostname()})
 
@@ -63,10 +64,9 @@ def loopback_only() -> Iterator[list[str]]:
             raise socket.gaierror(socket.EAI_AGAIN, str(error)) from error
         return getaddrinfo(host, *args, **kwargs)
 
-    with (
-        mock.patch.object(socket.socket, "connect", guarded_connect),
-        mock.patch.object(socket.socket, "connect_ex", guarded_connect_ex),
-        mock.patch.object(socket.socket, "sendto", guarded_sendto),
-        mock.patch.object(socket, "getaddrinfo", guarded_getaddrinfo),
-    ):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", guarded_connect)
+        patch.setattr(socket.socket, "connect_ex", guarded_connect_ex)
+        patch.setattr(socket.socket, "sendto", guarded_sendto)
+        patch.setattr(socket, "getaddrinfo", guarded_getaddrinfo)
         yield refused
