@@ -29,6 +29,7 @@ from gshtui.bus.events.agent_events import AgentStatusChanged, ToolFinished, Too
 from gshtui.bus.events.context_events import OutputTruncated
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.messages import Message, Picture, ResultStatus, Text, ToolCall, ToolResult, png_text
+from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Drawing, Effect, Invocation, Outcome
 from gshtui.commands.execution import run_parsed
 from gshtui.commands.language import lowered, validate
@@ -38,6 +39,7 @@ from gshtui.commands.tool_search import FIND_TOOL
 from gshtui.guard.approval.gate import Call, Gate, Verdict
 from gshtui.media.mentions import missing, readable
 from gshtui.python.python_blocks import TOOL, block_calls
+from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
 from gshtui.text.file_name import written_name
 from gshtui.text.sanitise import one_line
@@ -552,6 +554,8 @@ async def assess(command: AnyCommand, invocation: Invocation, parameters: Any, a
         assessment: Assessment = await command.assess(invocation, parameters)
     except CommandError:
         raise
+    except ExpectedError as error:
+        raise command_error(error) from error
     except (OSError, ValueError) as error:
         raise CommandError(f"{command.name}: {error}.") from error
     return assessment if assessment.key else replace(assessment, key=exact)

@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 
 from gshtui.bus.call_data import LOBBY, CallInfo, CallMessage, CallToolUse, MessageHead, Pin, tool_calls_json
 from gshtui.calls.call_service import CallService
-from gshtui.commands.declaration import Caller, CommandError
+from gshtui.commands.declaration import Caller
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.tables.call_table import CallTable
+from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import one_line
 from gshtui.vfs.mount import FileError, Node, Right, appended, as_file_error, is_file, is_folder, missing, whole_path
 from gshtui.vfs.virtual_path import CALLS, CURRENT
@@ -134,7 +135,9 @@ class CallMount:
                 case _:
                     hint = f"Write {_CONTEXT}/{_PROMPT}, or {_CONTEXT}/{_PINNED}/NAME."
                     raise FileError("refused", f"{whole_path('calls', steps)} cannot be written.", hint)
-        except CommandError as error:
+        except FileError:
+            raise
+        except ExpectedError as error:
             raise as_file_error(error) from error
 
     async def make_folder(self, caller: Caller, steps: tuple[str, ...]) -> None:
@@ -150,7 +153,7 @@ class CallMount:
                     await service.unpin(
                         (await self._call(caller, steps[0])).name, name, await service.principal(caller)
                     )
-                except CommandError as error:
+                except ExpectedError as error:
                     raise as_file_error(error) from error
             case ():
                 raise FileError("refused", "A call is not a file.", f"`calls rm {one_line(steps[0], 40)}` removes it.")
@@ -167,7 +170,7 @@ class CallMount:
     async def _all(self) -> list[CallInfo]:
         try:
             return await self._service().all()
-        except CommandError as error:
+        except ExpectedError as error:
             raise as_file_error(error) from error
 
     async def _call(self, caller: Caller, name: str) -> CallInfo:
@@ -176,7 +179,7 @@ class CallMount:
         here = name == CURRENT
         try:
             call = await service.find("" if here else name, await service.principal(caller))
-        except CommandError as error:
+        except ExpectedError as error:
             raise missing("calls", (name,)) from error
         if here and call.name == LOBBY:
             raise FileError(

@@ -40,7 +40,6 @@ from gshtui.calls.call_delivery import CallDelivery, CallPost, Recipient
 from gshtui.calls.call_feed import CallFeed
 from gshtui.calls.call_letter import call_section, unknown_names
 from gshtui.calls.call_summary import MOST_AT_ONCE, summary_prompt
-from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Caller, CommandError
 from gshtui.context.log.blocks import Passage
 from gshtui.context.log.ports import Contribution
@@ -53,7 +52,7 @@ from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import start_job
-from gshtui.text.plain_name import NameRefused, plain_name
+from gshtui.text.plain_name import plain_name
 from gshtui.text.sanitise import literal, one_line, plain
 from gshtui.text.truncation import shorten
 
@@ -165,11 +164,8 @@ class CallService:
 
     async def all(self) -> list[CallInfo]:
         """Every call, the lobby first, in which those are listed who are in no other. Raises `CommandError`."""
-        try:
-            found = [await self.delivery.with_everyone(call) for call in await self._store.calls.find_all()]
-            seen = await self._store.calls.presences()
-        except StoreError as error:
-            raise command_error(error) from error
+        found = [await self.delivery.with_everyone(call) for call in await self._store.calls.find_all()]
+        seen = await self._store.calls.presences()
         others = {call.name for call in found if call.name != LOBBY}
         away = {member for member, presence in seen.items() if presence.call in others}
         return [
@@ -181,11 +177,8 @@ class CallService:
 
     async def find(self, name: str, who: Principal) -> CallInfo:
         """The call of this name; the one that `who` is in, for an empty one. Raises `CommandError`."""
-        try:
-            wanted = name.strip().lower() or await self._store.calls.current(who.id)
-            return await self.delivery.with_everyone(await self._store.calls.find(wanted))
-        except StoreError as error:
-            raise command_error(error) from error
+        wanted = name.strip().lower() or await self._store.calls.current(who.id)
+        return await self.delivery.with_everyone(await self._store.calls.find(wanted))
 
     async def create(
         self, name: str, who: Principal, *, topic: str = "", branch_of: str = "", at: int = -1
@@ -199,25 +192,19 @@ class CallService:
             )
         me = CallMember(member=who.id, name=who.name, is_agent=who.is_agent)
         call = CallInfo(name=wished, topic=_topic(topic), owner=who.id, owner_name=who.name, members=(me,))
-        try:
-            if not branch_of:
-                return await self._store.calls.add(call)
-            origin = await self._store.calls.find(branch_of)
-            upto = origin.messages - 1 if at < 0 else (await self._store.calls.message(origin.name, at)).seq
-            return await self._store.calls.branch(call, origin.name, upto)
-        except StoreError as error:
-            raise command_error(error) from error
+        if not branch_of:
+            return await self._store.calls.add(call)
+        origin = await self._store.calls.find(branch_of)
+        upto = origin.messages - 1 if at < 0 else (await self._store.calls.message(origin.name, at)).seq
+        return await self._store.calls.branch(call, origin.name, upto)
 
     async def join(self, name: str, who: Principal) -> CallInfo:
         """Enter a call: a member of it from now on, and the one that is spoken in. Raises `CommandError`."""
         call = await self.find(name, who)
-        try:
-            member = CallMember(member=who.id, name=who.name, is_agent=who.is_agent, seen=call.messages - 1)
-            if call.name != LOBBY and await self._store.calls.add_member(call.name, member):
-                await self._note(call.name, who, f"{who.name} joined.")
-            await self._store.calls.enter(who.id, call.name)
-        except StoreError as error:
-            raise command_error(error) from error
+        member = CallMember(member=who.id, name=who.name, is_agent=who.is_agent, seen=call.messages - 1)
+        if call.name != LOBBY and await self._store.calls.add_member(call.name, member):
+            await self._note(call.name, who, f"{who.name} joined.")
+        await self._store.calls.enter(who.id, call.name)
         return await self.find(call.name, who)
 
     async def leave(self, name: str, who: Principal) -> CallInfo:
@@ -225,64 +212,49 @@ class CallService:
         call = await self.find(name, who)
         if call.name == LOBBY:
             raise CommandError("Nobody leaves the lobby.", hint="`join NAME` enters another call; `calls` lists them.")
-        try:
-            if not await self._store.calls.remove_member(call.name, who.id):
-                raise CommandError(f"You are not in the call {call.name}.")
-            await self._note(call.name, who, f"{who.name} left.")
-        except StoreError as error:
-            raise command_error(error) from error
+        if not await self._store.calls.remove_member(call.name, who.id):
+            raise CommandError(f"You are not in the call {call.name}.")
+        await self._note(call.name, who, f"{who.name} left.")
         return call
 
     async def invite(self, agent: str, name: str, who: Principal) -> tuple[CallInfo, Recipient]:
         """Bring an agent into a call, which is from then on the one that it is in. Raises `CommandError`."""
         call = await self.find(name, who)
         found = await self._post.find(agent, who.id, starts=not (who.is_agent or who.is_guest))
-        try:
-            member = CallMember(member=found.id, name=found.name, is_agent=True)
-            if call.name == LOBBY or not await self._store.calls.add_member(call.name, member):
-                raise CommandError(f"{found.name} is in the call {call.name} already.")
-            await self._store.calls.enter(found.id, call.name)
-            await self._note(call.name, who, f"{who.name} invited {found.name}.")
-        except StoreError as error:
-            raise command_error(error) from error
+        member = CallMember(member=found.id, name=found.name, is_agent=True)
+        if call.name == LOBBY or not await self._store.calls.add_member(call.name, member):
+            raise CommandError(f"{found.name} is in the call {call.name} already.")
+        await self._store.calls.enter(found.id, call.name)
+        await self._note(call.name, who, f"{who.name} invited {found.name}.")
         return await self.find(call.name, who), found
 
     async def dismiss(self, agent: str, name: str, who: Principal) -> CallInfo:
         """Take a member out of a call. Raises `CommandError`."""
         call = await self.find(name, who)
         member = call.member(agent)
-        try:
-            if member is None or not await self._store.calls.remove_member(call.name, member.member):
-                raise CommandError(
-                    f"{one_line(agent, 40)} is not in the call {call.name}.", hint="`who` lists its members."
-                )
-            await self._note(call.name, who, f"{who.name} dismissed {member.name or member.member}.")
-        except StoreError as error:
-            raise command_error(error) from error
+        if member is None or not await self._store.calls.remove_member(call.name, member.member):
+            raise CommandError(
+                f"{one_line(agent, 40)} is not in the call {call.name}.", hint="`who` lists its members."
+            )
+        await self._note(call.name, who, f"{who.name} dismissed {member.name or member.member}.")
         return call
 
     async def set_topic(self, name: str, topic: str, who: Principal) -> CallInfo:
         """Set the topic. Raises `CommandError`."""
         call = await self.find(name, who)
-        try:
-            await self._store.calls.change(call.name, topic=_topic(topic))
-            await self._note(
-                call.name,
-                who,
-                f"{who.name} set the topic: {_topic(topic)}" if topic else f"{who.name} removed the topic.",
-            )
-        except StoreError as error:
-            raise command_error(error) from error
+        await self._store.calls.change(call.name, topic=_topic(topic))
+        await self._note(
+            call.name,
+            who,
+            f"{who.name} set the topic: {_topic(topic)}" if topic else f"{who.name} removed the topic.",
+        )
         return await self.find(call.name, who)
 
     async def instruct(self, name: str, text: str | Change, who: Principal) -> CallInfo:
         """Set, or change, what every agent in the call is told. Raises `CommandError`."""
         call = await self.find(name, who)
-        try:
-            await self._store.calls.instruct(call.name, (lambda _: text) if isinstance(text, str) else text)
-            await self._note(call.name, who, f"{who.name} changed the call's instructions.")
-        except StoreError as error:
-            raise command_error(error) from error
+        await self._store.calls.instruct(call.name, (lambda _: text) if isinstance(text, str) else text)
+        await self._note(call.name, who, f"{who.name} changed the call's instructions.")
         return await self.find(call.name, who)
 
     async def set_window(
@@ -293,10 +265,7 @@ class CallService:
         """
         call = await self.find(name, who)
         new: dict[str, object] = {} if summary is None else {"summary": summary, "summary_to": call.messages - 1}
-        try:
-            return await self._store.calls.change(call.name, window=window, **new)
-        except StoreError as error:
-            raise command_error(error) from error
+        return await self._store.calls.change(call.name, window=window, **new)
 
     async def summarise(self, name: str, who: Principal, *, upto: int | None = None) -> CallInfo:
         """Have a model summarise what was said up to a message (all, by default), the summary until now included.
@@ -311,97 +280,65 @@ class CallService:
         if self._ask is None:
             raise CommandError("No model can be asked here.", hint="`calls window summary=…` takes one of yours.")
         window = call.window
-        try:
-            member = call.member(window.summarizer) if window.summarizer else None
-            if window.summarizer and (member is None or not member.is_agent):
-                raise CommandError(f"{one_line(window.summarizer, 40)} is no agent in the call {call.name}.")
-            while call.summary_to < last:
-                upto = min(last, call.summary_to + MOST_AT_ONCE) + 1
-                found = await self._store.calls.messages(
-                    call.name, after=call.summary_to, before=upto, limit=MOST_AT_ONCE
-                )
-                if not found:
-                    break
-                prompt, upto = summary_prompt(call, found, window.summary_tokens)
-                text = await self._ask(prompt, "" if member is None else member.member, window.summary_tokens * 2)
-                if not text.strip():
-                    raise CommandError("The model wrote no summary.", hint="Try again, or name another `summarizer`.")
-                call = await self._store.calls.change(call.name, summary=plain(text).strip(), summary_to=upto)
-            return call
-        except (StoreError, ExpectedError) as error:
-            raise command_error(error) from error
+        member = call.member(window.summarizer) if window.summarizer else None
+        if window.summarizer and (member is None or not member.is_agent):
+            raise CommandError(f"{one_line(window.summarizer, 40)} is no agent in the call {call.name}.")
+        while call.summary_to < last:
+            upto = min(last, call.summary_to + MOST_AT_ONCE) + 1
+            found = await self._store.calls.messages(call.name, after=call.summary_to, before=upto, limit=MOST_AT_ONCE)
+            if not found:
+                break
+            prompt, upto = summary_prompt(call, found, window.summary_tokens)
+            text = await self._ask(prompt, "" if member is None else member.member, window.summary_tokens * 2)
+            if not text.strip():
+                raise CommandError("The model wrote no summary.", hint="Try again, or name another `summarizer`.")
+            call = await self._store.calls.change(call.name, summary=plain(text).strip(), summary_to=upto)
+        return call
 
     async def remove(self, name: str, who: Principal) -> CallInfo:
         """Remove a call with all that was said in it. Raises `CommandError`."""
         call = await self.find(name, who)
-        try:
-            await self._store.calls.remove(call.name)
-        except StoreError as error:
-            raise command_error(error) from error
+        await self._store.calls.remove(call.name)
         self._feed.stir()
         return call
 
     async def pin(self, name: str, document: str, text: str | Change, who: Principal) -> None:
         """Pin a document in a call, or change one; its name is a plain one. Raises `CommandError`."""
-        try:
-            document = plain_name(document, "document")
-        except NameRefused as error:
-            raise command_error(error) from error
+        document = plain_name(document, "document")
         call = await self.find(name, who)
-        try:
-            pin = Pin(call.name, document, text if isinstance(text, str) else "", who.id)
-            await self._store.calls.put_pin(pin, None if isinstance(text, str) else text)
-            await self._note(call.name, who, f"{who.name} pinned {document}.")
-        except StoreError as error:
-            raise command_error(error) from error
+        pin = Pin(call.name, document, text if isinstance(text, str) else "", who.id)
+        await self._store.calls.put_pin(pin, None if isinstance(text, str) else text)
+        await self._note(call.name, who, f"{who.name} pinned {document}.")
 
     async def unpin(self, name: str, document: str, who: Principal) -> None:
         """Unpin a document. Raises `CommandError`."""
         call = await self.find(name, who)
-        try:
-            if not await self._store.calls.remove_pin(call.name, document):
-                raise CommandError(f"{one_line(document, 60)!r} is not pinned in {call.name}.")
-            await self._note(call.name, who, f"{who.name} unpinned {document}.")
-        except StoreError as error:
-            raise command_error(error) from error
+        if not await self._store.calls.remove_pin(call.name, document):
+            raise CommandError(f"{one_line(document, 60)!r} is not pinned in {call.name}.")
+        await self._note(call.name, who, f"{who.name} unpinned {document}.")
 
     async def pins(self, name: str) -> list[Pin]:
         """The pinned documents of a call. Raises `CommandError`."""
-        try:
-            return await self._store.calls.pins(name)
-        except StoreError as error:
-            raise command_error(error) from error
+        return await self._store.calls.pins(name)
 
     async def search(self, name: str, query: str, who: Principal, *, limit: int) -> list[CallMessage]:
         """The newest messages that contain the text, oldest first. Raises `CommandError`."""
         call = await self.find(name, who)
-        try:
-            return await self._store.calls.search(call.name, query, limit)
-        except StoreError as error:
-            raise command_error(error) from error
+        return await self._store.calls.search(call.name, query, limit)
 
     async def everything(self, name: str, who: Principal) -> list[CallMessage]:
         """All that was said in a call, oldest first. Raises `CommandError`."""
         call = await self.find(name, who)
-        try:
-            return await self._store.calls.messages(call.name, limit=max(1, call.messages))
-        except StoreError as error:
-            raise command_error(error) from error
+        return await self._store.calls.messages(call.name, limit=max(1, call.messages))
 
     async def presences(self) -> dict[str, Presence]:
         """Where everybody was last, by member. Raises `CommandError`."""
-        try:
-            return await self._store.calls.presences()
-        except StoreError as error:
-            raise command_error(error) from error
+        return await self._store.calls.presences()
 
     async def set_doing(self, who: Principal, doing: str) -> None:
         """Say what somebody is doing, for everybody to see; empty: nothing any more. Raises `CommandError`."""
-        try:
-            await self._store.calls.set_doing(who.id, doing)
-            call = await self._store.calls.current(who.id)
-        except StoreError as error:
-            raise command_error(error) from error
+        await self._store.calls.set_doing(who.id, doing)
+        call = await self._store.calls.current(who.id)
         self._feed.note_doing(call, who.id, doing)
         self._bus.publish(PresenceReported(call=call, member=who.id, name=who.name, doing=doing))
 
@@ -486,24 +423,18 @@ class CallService:
             depth=await self._post.depth(who.id) if who.is_agent else 0,
             mode=(who.mode or self._post.mode_of(who.id)) if who.is_agent else (who.mode or ""),
         )
-        try:
-            said = await self._store.calls.add_message(message)
-            await self._stop_typing(who)
-            await self.delivery.put(said)
-            self._feed.stir()
-            return await self._store.calls.message(said.call, said.seq)
-        except StoreError as error:
-            raise command_error(error) from error
+        said = await self._store.calls.add_message(message)
+        await self._stop_typing(who)
+        await self.delivery.put(said)
+        self._feed.stir()
+        return await self._store.calls.message(said.call, said.seq)
 
     async def history(self, name: str, who: Principal, *, limit: int, before: int | None = None) -> list[CallMessage]:
         """The newest messages of a call, oldest first; a person has then seen them. Raises `CommandError`."""
         call = await self.find(name, who)
-        try:
-            found = await self._store.calls.messages(call.name, before=before, limit=limit)
-            if found and before is None and not who.is_agent:
-                await self._store.calls.mark_seen(call.name, who.id, found[-1].seq)
-        except StoreError as error:
-            raise command_error(error) from error
+        found = await self._store.calls.messages(call.name, before=before, limit=limit)
+        if found and before is None and not who.is_agent:
+            await self._store.calls.mark_seen(call.name, who.id, found[-1].seq)
         return found
 
     async def post_answer(self, letter: Letter) -> None:
@@ -559,7 +490,7 @@ class CallService:
         try:
             async with time_limit(_SUMMARY_WITHIN):
                 return await self.summarise(call.name, self.person, upto=upto)
-        except (CommandError, TimeoutError):
+        except (ExpectedError, TimeoutError):
             return await self._store.calls.find(call.name)  # as far as it got
 
     async def note_run(self, name: str, line: str, who: Principal, *, failed: bool = False, id: str = "") -> bool:
@@ -573,10 +504,7 @@ class CallService:
         if call.name == LOBBY or call.member(who.id) is None or word in ("", *OF_CALLS):
             return False
         said = one_line(literal(self.redact(line.lstrip("/ "))), _LONGEST_LINE)
-        try:
-            await self._note(call.name, who, f"{who.name} ran `{said}`{', which failed' if failed else ''}.", id)
-        except StoreError as error:
-            raise command_error(error) from error
+        await self._note(call.name, who, f"{who.name} ran `{said}`{', which failed' if failed else ''}.", id)
         return True
 
     async def _note(self, call: str, who: Principal, text: str, id: str = "") -> None:

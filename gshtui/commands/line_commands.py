@@ -12,7 +12,6 @@ from typing import Annotated, Any
 from msgspec.structs import replace
 from pydantic import Field
 
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Access,
     Assessment,
@@ -30,7 +29,7 @@ from gshtui.commands.declaration import (
 from gshtui.commands.evaluation import result_of, run_line
 from gshtui.commands.execution import run_parsed
 from gshtui.commands.language import validate
-from gshtui.commands.line_values import LANGUAGE, LineValue, VariableError, selected
+from gshtui.commands.line_values import LANGUAGE, LineValue, selected
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.commands.schema import ToolParameters
 from gshtui.text.sanitise import literal, one_line
@@ -97,13 +96,12 @@ async def _echo(_invocation: Invocation, given: EchoParameters) -> Outcome:
 
 async def _env(invocation: Invocation, given: EnvParameters) -> Outcome:
     variables = invocation.variables
-    with command_errors(VariableError):
-        if given.remove:
-            variables.remove(given.name)
-            return Outcome({"removed": given.name}, f"${given.name} is removed.")
-        if given.value is not None:
-            variables.set(given.name, given.value)
-            return Outcome(given.value.data, given.value.text)
+    if given.remove:
+        variables.remove(given.name)
+        return Outcome({"removed": given.name}, f"${given.name} is removed.")
+    if given.value is not None:
+        variables.set(given.name, given.value)
+        return Outcome(given.value.data, given.value.text)
     if given.name:
         if given.name not in variables:
             raise UsageError(f"There is no variable {given.name!r}.", hint=f"`env name={given.name} value=…` sets it.")

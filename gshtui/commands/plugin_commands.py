@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import ClassVar, TypeVar
 
 import msgspec
 from pydantic import Field
 
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -118,20 +116,15 @@ def commands() -> list[AnyCommand]:
     ]
 
 
-async def _in_thread(look: Callable[[], T]) -> T:
-    with command_errors(PluginError):
-        return await asyncio.to_thread(look)
-
-
 async def _list(invocation: Invocation, _wanted: ListPlugins) -> PluginListing:
-    return await _in_thread(
+    return await asyncio.to_thread(
         lambda: PluginListing(plugins.read_approvals().enabled, tuple(plugins.find_plugins(invocation.project)))
     )
 
 
 async def _approve(invocation: Invocation, wanted: ApprovePlugin) -> PluginChange:
     key = plugins.plugin_key(wanted.name, invocation.cwd)
-    found = await _in_thread(lambda: plugins.approve(key, invocation.project))
+    found = await asyncio.to_thread(lambda: plugins.approve(key, invocation.project))
     return PluginChange("\n\n".join(map(_approved, found)))
 
 
@@ -147,7 +140,7 @@ def _named(plugin: Plugin) -> str:
 async def _ask_approval(invocation: Invocation, wanted: ApprovePlugin) -> Question | None:
     """What it brings, and what it may do then. Raises `CommandError`."""
     key = plugins.plugin_key(wanted.name, invocation.cwd)
-    found = await _in_thread(lambda: plugins.named_plugins(key, invocation.project))
+    found = await asyncio.to_thread(lambda: plugins.named_plugins(key, invocation.project))
     asked = [one for one in found if one.state != "approved"]
     if not asked:
         return None
@@ -178,17 +171,17 @@ def _brought(plugin: Plugin) -> str:
 
 
 async def _revoke(invocation: Invocation, wanted: RevokePlugin) -> PluginChange:
-    await _in_thread(lambda: plugins.revoke(plugins.plugin_key(wanted.name, invocation.cwd)))
+    await asyncio.to_thread(lambda: plugins.revoke(plugins.plugin_key(wanted.name, invocation.cwd)))
     return PluginChange(f"{one_line(wanted.name, 60)} is loaded no more {_AT_NEXT_START}.")
 
 
 async def _switch_on(_invocation: Invocation, _wanted: SwitchPluginsOn) -> PluginChange:
-    await _in_thread(lambda: plugins.switch(on=True))
+    await asyncio.to_thread(lambda: plugins.switch(on=True))
     return PluginChange(f"The approved plugins are loaded {_AT_NEXT_START}.")
 
 
 async def _switch_off(_invocation: Invocation, _wanted: SwitchPluginsOff) -> PluginChange:
-    await _in_thread(lambda: plugins.switch(on=False))
+    await asyncio.to_thread(lambda: plugins.switch(on=False))
     return PluginChange(f"No plugin is loaded {_AT_NEXT_START}.")
 
 

@@ -15,7 +15,6 @@ import msgspec
 from msgspec.structs import replace
 from pydantic import Field
 
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -32,7 +31,6 @@ from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.commands.timespec import parse_time
 from gshtui.guard.rules.rule_book import RuleBook, RuleFiles, line_matter
 from gshtui.guard.rules.rule_file import own_file
-from gshtui.store.engine.store_errors import StoreError
 from gshtui.text.sanitise import literal, one_line
 
 if TYPE_CHECKING:
@@ -144,9 +142,8 @@ def commands(settings: Settings, store: Callable[[], Store | None]) -> list[AnyC
         if invocation.caller.is_agent:
             return RuleList(book)
         record = store()
-        with command_errors(StoreError):
-            old = [] if record is None else await record.grants.find_all(str(invocation.project))
-            return RuleList(book, tuple(old))
+        old = [] if record is None else await record.grants.find_all(str(invocation.project))
+        return RuleList(book, tuple(old))
 
     async def read_log(_invocation: Invocation, wanted: ReadDecisions) -> DecisionList:
         from gshtui.guard.rules.decision_log import DecisionQuery, read_decisions

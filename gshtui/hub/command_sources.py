@@ -180,19 +180,14 @@ def model_port(
     pool: ModelPool, bus: Bus, loaded: Loaded, states: AgentStates, fleet: Callable[[], Fleet | None]
 ) -> ModelPort:
     """The models that agents change to."""
-    from gshtui.commands.command_errors import command_error
     from gshtui.providers.model_command import ModelChange, ModelPort
-    from gshtui.system.expected_error import ExpectedError
 
     async def of_program(asked: str, model: str) -> ModelChange | None:
         """Agents over ACP have models of their programs."""
         state, agents = states.get(asked), fleet()
         if agents is None or state is None or state.row.kind != "acp":
             return None
-        try:
-            options, _ = await agents.set_option(asked, "model", model)
-        except ExpectedError as error:
-            raise command_error(error) from error
+        options, _ = await agents.set_option(asked, "model", model)
         value = next((one.value for one in options if "model" in (one.id, one.category)), model)
         return ModelChange(state.row.profile, value, f"{state.row.profile} {value}")
 
@@ -266,19 +261,13 @@ def agent_screen(fleet: Callable[[], Fleet | None]) -> Look:
     """Finds an agent's row and its screen. Raises `CommandError`."""
 
     async def screen(agent: str) -> tuple[AgentRow, PaneInfo, tuple[str, ...]]:
-        from gshtui.commands.command_errors import command_error
         from gshtui.commands.declaration import CommandError
-        from gshtui.fleet.core.ports import FleetError
-        from gshtui.tmux.tmux_errors import TmuxError
 
         if (agents := fleet()) is None:
             raise CommandError("No agents here.")
-        try:
-            row = await agents.find(agent)
-            if not row.pane:
-                raise CommandError(f"{row.name} ({row.id}) has no terminal now, so it has no screen.")
-            return row, *await agents.terminals.server(row.socket).capture_screen(row.pane)
-        except (FleetError, TmuxError) as error:
-            raise command_error(error) from error
+        row = await agents.find(agent)
+        if not row.pane:
+            raise CommandError(f"{row.name} ({row.id}) has no terminal now, so it has no screen.")
+        return row, *await agents.terminals.server(row.socket).capture_screen(row.pane)
 
     return screen

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -387,10 +386,9 @@ class _Handlers:
             raise CommandError(
                 f"The MCP server {wanted.name} is switched off.", hint=f"`mcp enable {wanted.name}` switches it on."
             )
-        with command_errors(McpError):
-            await pool.allow(wanted.name, "")
-            connection = pool.connection(wanted.name)
-            await connection.restart()
+        await pool.allow(wanted.name, "")
+        connection = pool.connection(wanted.name)
+        await connection.restart()
         return calls.ServerAnswer(wanted.name, f"{wanted.name} was started in {connection.started_in:.1f} s.")
 
     async def resources(self, _invocation: Invocation, wanted: calls.ListResources) -> calls.ResourceList:
@@ -406,13 +404,11 @@ class _Handlers:
         row = await self._row(await self._definition(wanted.name))
         if not row.agreed or not row.definition.settings.enabled:
             return calls.ResourceList(())
-        with command_errors(McpError):
-            found = await named_resources(pool.connection(wanted.name), ToolCaller())
+        found = await named_resources(pool.connection(wanted.name), ToolCaller())
         return calls.ResourceList(tuple(calls.NamedResource(wanted.name, uri, about) for uri, about in found))
 
     async def answer(self, _invocation: Invocation, wanted: calls.AnswerServer) -> calls.ServerAnswer:
-        with command_errors(McpError):
-            self._pool().elicitations.answer(wanted.name, wanted.values)
+        self._pool().elicitations.answer(wanted.name, wanted.values)
         return calls.ServerAnswer(wanted.name, f"{wanted.name} has its answer.")
 
     def _pool(self) -> ServerPool:

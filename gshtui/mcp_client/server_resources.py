@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import Access, Assessment, Command, Effect, Invocation, Outcome
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import ToolParameters
 from gshtui.mcp_client.server_connection import ServerConnection
-from gshtui.mcp_client.server_definition import McpError
 from gshtui.mcp_client.server_requests import ToolCaller
 from gshtui.text.sanitise import literal, one_line, plain
 
@@ -96,10 +94,9 @@ def resource_command(connection: Callable[[], ServerConnection], server: str, fi
     async def run(invocation: Invocation, parameters: ResourceParameters) -> Outcome:
         agent = invocation.caller.name if invocation.caller.is_agent else invocation.agent
         caller = ToolCaller(agent, invocation.session, invocation.call)
-        with command_errors(McpError):
-            if not parameters.uri:
-                return Outcome(None, await list_resources(connection(), caller))
-            text = await read_resource(connection(), parameters.uri, caller, files)
+        if not parameters.uri:
+            return Outcome(None, await list_resources(connection(), caller))
+        text = await read_resource(connection(), parameters.uri, caller, files)
         return Outcome({"uri": parameters.uri, "text": text}, text or "(empty)")
 
     async def assess(_invocation: Invocation, parameters: ResourceParameters) -> Assessment:

@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from pydantic import ConfigDict, model_validator
 from pydantic.json_schema import DEFAULT_REF_TEMPLATE, GenerateJsonSchema, JsonSchemaMode
 
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import Access, Assessment, Command, CommandError, Effect, Invocation, Outcome
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import ToolParameters
 from gshtui.mcp_client.server_connection import CallWatch, ServerConnection
-from gshtui.mcp_client.server_definition import McpError
 from gshtui.mcp_client.server_requests import ToolCaller
 from gshtui.mcp_client.tool_pins import ToolPin
 from gshtui.text.sanitise import literal, one_line, plain, visible
@@ -177,8 +175,7 @@ class _ServerTool:
         async def call(session: SdkSession) -> Any:
             return await session.call_tool(self._pin.name, arguments, note)
 
-        with command_errors(McpError):
-            result = await connection.run_watched(call, ToolCaller(agent, invocation.session, invocation.call), watch)
+        result = await connection.run_watched(call, ToolCaller(agent, invocation.session, invocation.call), watch)
         return await asyncio.to_thread(answer_outcome.call_outcome, result, self._files)
 
 

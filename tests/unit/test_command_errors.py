@@ -1,11 +1,9 @@
 """Other rooms' errors as command errors."""
 
-from pathlib import Path
-
 import pytest
 
-from gshtui.commands.command_errors import command_error, raising_command_errors
-from gshtui.commands.declaration import Caller, CommandError, Invocation
+from gshtui.commands.command_errors import command_error, command_errors
+from gshtui.commands.declaration import CommandError, UsageError
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.expected_error import ExpectedError
 
@@ -16,13 +14,13 @@ def test_a_command_error_has_the_sentence_the_hint_and_the_kind() -> None:
     assert command_error(ExpectedError("It is gone.")).data is None
 
 
-async def test_only_errors_of_the_named_class_are_translated() -> None:
-    async def run(_invocation: Invocation, error: Exception) -> None:
-        raise error
+def test_a_command_error_stays_what_it_is() -> None:
+    wrong = UsageError("No name given.")
+    assert command_error(wrong) is wrong
 
-    guarded = raising_command_errors(run, StoreError)
-    invocation = Invocation(Caller(), Path("/"), Path("/"))
-    with pytest.raises(CommandError, match="The record is closed"):
-        await guarded(invocation, StoreError("closed", "The record is closed."))
-    with pytest.raises(KeyError):
-        await guarded(invocation, KeyError("a fault"))
+
+def test_only_errors_of_the_named_class_are_translated() -> None:
+    with pytest.raises(CommandError, match="The record is closed"), command_errors(StoreError):
+        raise StoreError("closed", "The record is closed.")
+    with pytest.raises(KeyError), command_errors(StoreError):
+        raise KeyError("a fault")

@@ -17,7 +17,6 @@ from pydantic import Field
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.events.approval_events import ApprovalRequested
-from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -40,7 +39,6 @@ from gshtui.guard.rules.rule_book import GuardRule, RuleBook, RuleFiles
 from gshtui.guard.rules.rule_draft import coverage, grant_rule
 from gshtui.guard.rules.rule_file import RuleFileError, add_rule, own_file, remove_rule
 from gshtui.settings.loader import Loaded
-from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.store.tables.grant_table import Grant
 from gshtui.text.markdown_table import cell, without_marks
@@ -112,11 +110,8 @@ def commands(store: Store, loaded: Loaded, open_now: OpenNow) -> list[AnyCommand
     files = RuleFiles(own_file(), project)
 
     async def find() -> ApprovalList:
-        try:
-            grants = tuple(await store.grants.find_all(str(project)))
-            rows = await store.agents.find_all()
-        except StoreError as error:
-            raise command_error(error) from error
+        grants = tuple(await store.grants.find_all(str(project)))
+        rows = await store.agents.find_all()
         book, here = await asyncio.to_thread(files.current), open_now()
         waiting = (row for row in rows if row.status == "waiting" and not row.ended and not row.killed)
         elsewhere = tuple(row for row in waiting if not here.of_agent(row.id))
@@ -135,19 +130,13 @@ def commands(store: Store, loaded: Loaded, open_now: OpenNow) -> list[AnyCommand
             raise CommandError(f"Number {number} is a rule already, in {found.name}.")
         return found
 
-    async def forget(grant: Grant) -> None:
-        try:
-            await store.grants.remove(str(project), grant.tool, grant.pattern)
-        except StoreError as error:
-            raise command_error(error) from error
-
     async def list_approvals(_invocation: Invocation, _wanted: ListApprovals) -> ApprovalList:
         return await find()
 
     async def revoke(_invocation: Invocation, wanted: RevokeApproval) -> RevokedApproval:
         found = await numbered(wanted.number)
         if isinstance(found, Grant):
-            await forget(found)
+            await store.grants.remove(str(project), found.tool, found.pattern)
             return RevokedApproval(_grant_words(found))
         if found.file != own_file():
             raise CommandError(f"{found.name} is a rule of the project's own.", hint=f"Change it in {found.file}.")
@@ -168,7 +157,7 @@ def commands(store: Store, loaded: Loaded, open_now: OpenNow) -> list[AnyCommand
             rule = await asyncio.to_thread(add_rule, own_file(), text)
         except RuleFileError as error:
             raise CommandError(str(error)) from error
-        await forget(grant)
+        await store.grants.remove(str(project), grant.tool, grant.pattern)
         return KeptApproval(rule)
 
     async def asks(_invocation: Invocation, wanted: KeepApproval) -> Question | None:

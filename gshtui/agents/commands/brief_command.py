@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Access, Command, Effect, Invocation, Mark, Outcome, Parameters, UsageError
 from gshtui.commands.line_values import LAST, LineValue
 from gshtui.commands.registry import AnyCommand
-from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import plain
 
 if TYPE_CHECKING:
@@ -51,10 +49,7 @@ def commands(ask: AskModel) -> list[AnyCommand]:
             left_out = f"\n… ({len(text) - _LONGEST:,} characters are left out) …\n"
             text = text[: _LONGEST // 2] + left_out + text[-_LONGEST // 2 :]
         quoted = "\n".join(f"> {line}" for line in text.split("\n"))
-        try:
-            short = await ask(_ASK.format(words=given.words, quoted=quoted), "", given.words * 4)
-        except ExpectedError as error:
-            raise command_error(error) from error
+        short = await ask(_ASK.format(words=given.words, quoted=quoted), "", given.words * 4)
         return Outcome(value.data, plain(short).strip())
 
     return [

@@ -10,10 +10,8 @@ from pydantic import Field
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import PromptEditRequested, QueueReleaseRequested
-from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Access, Command, CommandError, Effect, Invocation, Outcome, Parameters
 from gshtui.commands.registry import AnyCommand
-from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.text.sanitise import literal, one_line
 
@@ -42,15 +40,12 @@ def commands(bus: Bus, store: Store, session_of: SessionOf) -> list[AnyCommand]:
 
     async def queue(invocation: Invocation, parameters: QueueParameters) -> Outcome:
         agent = parameters.agent or invocation.addressed
-        try:
-            session = session_of(agent)
-            if not session and parameters.agent:
-                row = await store.agents.find(agent)
-                agent, session = row.id, row.session
-            waiting = await store.queue.find_all(session) if session else []
-            elsewhere = [] if waiting else await store.queue.waiting_in(str(invocation.cwd))
-        except StoreError as error:
-            raise command_error(error) from error
+        session = session_of(agent)
+        if not session and parameters.agent:
+            row = await store.agents.find(agent)
+            agent, session = row.id, row.session
+        waiting = await store.queue.find_all(session) if session else []
+        elsewhere = [] if waiting else await store.queue.waiting_in(str(invocation.cwd))
         if parameters.action == "list":
             lines = [f"{n}. {one_line(literal(one.text), 120)}" for n, one in enumerate(waiting, 1)]
             return Outcome(msgspec.to_builtins(waiting), "\n".join(lines or _none_here(elsewhere)))

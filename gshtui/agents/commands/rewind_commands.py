@@ -16,7 +16,6 @@ from pydantic import Field
 
 from gshtui.agents.commands.rewind import EarlierPrompt, FilePlan, Rewinder, Rewound
 from gshtui.bus.events.session_events import SessionChangeRequested
-from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -33,11 +32,9 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellOption
-from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.store.tables.session_table import SessionInfo
 from gshtui.text.sanitise import one_line
-from gshtui.tools.git.shadow_repository import ShadowError
 from gshtui.tools.git.worktree import discard_worktree
 
 _PARTS = frozenset({"store"})
@@ -185,77 +182,62 @@ class _Family:
         self._fork_worktree = fork_worktree
 
     async def rewind(self, invocation: Invocation, parameters: RewindConversation) -> RewindResult:
-        try:
-            session, rewinder = await self._opened(invocation, parameters.session)
-            if not (parameters.number or parameters.message):
-                return RewindResult(tuple((await rewinder.prompts(session.id))[:_LISTED]))
-            self._refuse_while_working(invocation, session)
-            prompt = await rewinder.prompt(session.id, parameters.number, parameters.message)
-            plan = await rewinder.plan(session.id, prompt) if parameters.files else None
-            _refuse_overwriting(plan, allowed=parameters.overwrite)
-            return RewindResult(done=await rewinder.rewind(session.id, prompt, plan))
-        except (StoreError, ShadowError) as error:
-            raise command_error(error) from error
+        session, rewinder = await self._opened(invocation, parameters.session)
+        if not (parameters.number or parameters.message):
+            return RewindResult(tuple((await rewinder.prompts(session.id))[:_LISTED]))
+        self._refuse_while_working(invocation, session)
+        prompt = await rewinder.prompt(session.id, parameters.number, parameters.message)
+        plan = await rewinder.plan(session.id, prompt) if parameters.files else None
+        _refuse_overwriting(plan, allowed=parameters.overwrite)
+        return RewindResult(done=await rewinder.rewind(session.id, prompt, plan))
 
     async def ask_rewind(self, invocation: Invocation, parameters: RewindConversation) -> Question | None:
         if not (parameters.number or parameters.message) or not parameters.files or parameters.overwrite:
             return None
-        try:
-            session, rewinder = await self._opened(invocation, parameters.session)
-            prompt = await rewinder.prompt(session.id, parameters.number, parameters.message)
-            plan = await rewinder.plan(session.id, prompt)
-        except (StoreError, ShadowError) as error:
-            raise command_error(error) from error
+        session, rewinder = await self._opened(invocation, parameters.session)
+        prompt = await rewinder.prompt(session.id, parameters.number, parameters.message)
+        plan = await rewinder.plan(session.id, prompt)
         return _question(parameters.model_copy(update={"overwrite": True}), plan)
 
     async def redo(self, invocation: Invocation, parameters: RedoRewind) -> Rewound:
-        try:
-            session, rewinder = await self._opened(invocation, parameters.session)
-            self._refuse_while_working(invocation, session)
-            await rewinder.left_by(session.id)
-            plan = await rewinder.plan_back(session.id) if parameters.files else FilePlan()
-            _refuse_overwriting(plan, allowed=parameters.overwrite)
-            return await rewinder.undo(session.id, plan)
-        except (StoreError, ShadowError) as error:
-            raise command_error(error) from error
+        session, rewinder = await self._opened(invocation, parameters.session)
+        self._refuse_while_working(invocation, session)
+        await rewinder.left_by(session.id)
+        plan = await rewinder.plan_back(session.id) if parameters.files else FilePlan()
+        _refuse_overwriting(plan, allowed=parameters.overwrite)
+        return await rewinder.undo(session.id, plan)
 
     async def ask_redo(self, invocation: Invocation, parameters: RedoRewind) -> Question | None:
         if not parameters.files or parameters.overwrite:
             return None
-        try:
-            session, rewinder = await self._opened(invocation, parameters.session)
-            await rewinder.left_by(session.id)
-            plan = await rewinder.plan_back(session.id)
-        except (StoreError, ShadowError) as error:
-            raise command_error(error) from error
+        session, rewinder = await self._opened(invocation, parameters.session)
+        await rewinder.left_by(session.id)
+        plan = await rewinder.plan_back(session.id)
         return _question(parameters.model_copy(update={"overwrite": True}), plan)
 
     async def fork(self, invocation: Invocation, parameters: ForkConversation) -> ForkedSession:
+        session, rewinder = await self._opened(invocation, parameters.session)
+        last = session.messages
+        at = parameters.at if parameters.at > 0 else last + parameters.at
+        if parameters.message:
+            at = await rewinder.end_before(session.id, parameters.message)
+        elif not 0 < at <= last:
+            raise UsageError(
+                f"There is no message {parameters.at}: the conversation has {last}.",
+                hint="`session show all=true` (`--all`) shows them with their numbers.",
+            )
+        if not parameters.worktree:
+            return ForkedSession(await self._forked(session, session.cwd, at), at)
+        tree = await rewinder.tree_before(session.id, at)
+        place = await self._fork_worktree(Path(session.cwd), parameters.worktree)
         try:
-            session, rewinder = await self._opened(invocation, parameters.session)
-            last = session.messages
-            at = parameters.at if parameters.at > 0 else last + parameters.at
-            if parameters.message:
-                at = await rewinder.end_before(session.id, parameters.message)
-            elif not 0 < at <= last:
-                raise UsageError(
-                    f"There is no message {parameters.at}: the conversation has {last}.",
-                    hint="`session show all=true` (`--all`) shows them with their numbers.",
-                )
-            if not parameters.worktree:
-                return ForkedSession(await self._forked(session, session.cwd, at), at)
-            tree = await rewinder.tree_before(session.id, at)
-            place = await self._fork_worktree(Path(session.cwd), parameters.worktree)
-            try:
-                if tree:
-                    await rewinder.export(tree, place)
-                made = await self._forked(session, str(place), at)
-            except BaseException:
-                await asyncio.shield(discard_worktree(Path(session.cwd), place, parameters.worktree))
-                raise
-            return ForkedSession(made, at, str(place), bool(tree))
-        except (StoreError, ShadowError) as error:
-            raise command_error(error) from error
+            if tree:
+                await rewinder.export(tree, place)
+            made = await self._forked(session, str(place), at)
+        except BaseException:
+            await asyncio.shield(discard_worktree(Path(session.cwd), place, parameters.worktree))
+            raise
+        return ForkedSession(made, at, str(place), bool(tree))
 
     async def _forked(self, session: SessionInfo, folder: str, at: int) -> SessionInfo:
         return await self._store.sessions.fork(

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from gshtui.agents.memory.memory_mount import MemoryOwners
-from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Assessment,
     Command,
@@ -95,10 +94,7 @@ class MemoryCommands:
         """Write a note. Raises `CommandError`."""
         name = await self._named(invocation, parameters.agent, parameters.key, parameters.everywhere)
         value = self._clean(parameters.value) if invocation.caller.is_agent else parameters.value
-        try:
-            note, before = await self._memory.put(name, await self._author(invocation), lambda _: value)
-        except StoreError as error:
-            raise command_error(error) from error
+        note, before = await self._memory.put(name, await self._author(invocation), lambda _: value)
         said = "Replaced" if before is not None else "Noted"
         was = f" It was: {one_line(before.value)}" if before is not None and before.value != note.value else ""
         text = f"{said} `{note.key}` in the memory of {note.agent}{_where(note)}.{was}"
@@ -107,11 +103,8 @@ class MemoryCommands:
     async def forget(self, invocation: Invocation, parameters: ForgetParameters) -> Outcome:
         """Remove a note. Raises `CommandError`."""
         name = await self._named(invocation, parameters.agent, parameters.key, parameters.everywhere)
-        try:
-            gone = await self._memory.remove(name)
-            others = [] if gone is not None else await self._memory.find_all(name.agent, name.project)
-        except StoreError as error:
-            raise command_error(error) from error
+        gone = await self._memory.remove(name)
+        others = [] if gone is not None else await self._memory.find_all(name.agent, name.project)
         if gone is not None:
             text = f"Removed `{gone.key}` from the memory of {gone.agent}{_where(gone)}. It said: {literal(gone.value)}"
             return Outcome(note_data(gone), text)
@@ -125,11 +118,8 @@ class MemoryCommands:
     async def memory(self, invocation: Invocation, parameters: MemoryParameters) -> Outcome:
         """Read notes. Raises `CommandError`."""
         agent, search = asked_memory(parameters)
-        try:
-            owner = await self._owners.owner(agent or _own(invocation))
-            notes = await self._memory.find_all(owner, await self._owners.project())
-        except StoreError as error:
-            raise command_error(error) from error
+        owner = await self._owners.owner(agent or _own(invocation))
+        notes = await self._memory.find_all(owner, await self._owners.project())
         if parameters.key:
             found = [note for note in notes if note.key == parameters.key]
             if not found:
@@ -166,10 +156,7 @@ class MemoryCommands:
         subject = visible(one_line(f"{agent} {search or parameters.key}".strip() or "its own notes", 120))
         if not invocation.caller.is_agent or not agent:
             return Assessment(Effect.READ, subject)
-        try:
-            own = await self._owners.owner(agent) == await self._owners.owner(invocation.caller.name)
-        except StoreError as error:
-            raise command_error(error) from error
+        own = await self._owners.owner(agent) == await self._owners.owner(invocation.caller.name)
         if own:
             return Assessment(Effect.READ, subject)
         whose = visible(one_line(agent, 60))
@@ -179,18 +166,15 @@ class MemoryCommands:
 
     async def _named(self, invocation: Invocation, agent: str, key: str, everywhere: bool) -> NoteName:
         caller = invocation.caller
-        try:
-            owner = await self._owners.owner(agent or _own(invocation))
-            if caller.is_agent and owner != await self._owners.owner(caller.name):
-                raise CommandError(
-                    f"An agent writes only its own memory, not that of {one_line(owner, 60)}.",
-                    hint="Send the other agent a message with `say`.",
-                )
-            if caller.is_agent and everywhere:
-                raise UsageError("Only a person writes notes for every project.")
-            return NoteName(owner, EVERYWHERE if everywhere else await self._owners.project(), key)
-        except StoreError as error:
-            raise command_error(error) from error
+        owner = await self._owners.owner(agent or _own(invocation))
+        if caller.is_agent and owner != await self._owners.owner(caller.name):
+            raise CommandError(
+                f"An agent writes only its own memory, not that of {one_line(owner, 60)}.",
+                hint="Send the other agent a message with `say`.",
+            )
+        if caller.is_agent and everywhere:
+            raise UsageError("Only a person writes notes for every project.")
+        return NoteName(owner, EVERYWHERE if everywhere else await self._owners.project(), key)
 
     async def _author(self, invocation: Invocation) -> str:
         caller = invocation.caller

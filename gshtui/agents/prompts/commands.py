@@ -15,7 +15,6 @@ from pydantic import Field
 from gshtui.agents.prompts.prompt_expansion import PromptToolAnswer, expand, read_arguments
 from gshtui.agents.prompts.prompt_store import KeptPrompt, PromptError, PromptSource, PromptStore, read_prompts
 from gshtui.bus.events.agent_events import PromptSubmitted
-from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -131,10 +130,7 @@ class PromptCommands:
             return await self.store()
 
         async def show(_: Invocation, wanted: ShowPrompt) -> KeptPrompt:
-            try:
-                return (await self.store()).get(wanted.name)
-            except PromptError as error:
-                raise command_error(error) from error
+            return (await self.store()).get(wanted.name)
 
         async def send(invocation: Invocation, given: PromptParameters) -> Outcome:
             return await self._sent(invocation, given.name, given.args)
@@ -173,11 +169,8 @@ class PromptCommands:
         async def use(tool: str, arguments: dict[str, object]) -> PromptToolAnswer:
             return await self._use_tool(invocation.agent, tool, arguments)
 
-        try:
-            prompt = (await self.store()).get(name, invocation.addressed)
-            text = await expand(prompt, read_arguments(prompt, args), use)
-        except PromptError as error:
-            raise command_error(error) from error
+        prompt = (await self.store()).get(name, invocation.addressed)
+        text = await expand(prompt, read_arguments(prompt, args), use)
         intent = PromptSubmitted(prompt=new_id(), agent=invocation.addressed, text=text)
         return Outcome({"prompt": text}, text, intent=intent)
 

@@ -11,8 +11,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from gshtui.agents.skills.skill_store import MAX_BYTES, Skill, SkillError, SkillStore, load_skill, read_skills
-from gshtui.commands.command_errors import command_error
+from gshtui.agents.skills.skill_store import MAX_BYTES, Skill, SkillStore, load_skill, read_skills
 from gshtui.commands.declaration import Command, Invocation, Outcome
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import PLAIN, RARE, ToolParameters
@@ -40,11 +39,8 @@ def commands() -> list[AnyCommand]:
         shelf = await asyncio.to_thread(read_skills, invocation.cwd)
         if parameters.action != "load":
             return _listed(shelf)
-        try:
-            skill = shelf.get(parameters.name.strip())
-            text, others = await asyncio.to_thread(load_skill, skill, parameters.file)
-        except SkillError as error:
-            raise command_error(error) from error
+        skill = shelf.get(parameters.name.strip())
+        text, others = await asyncio.to_thread(load_skill, skill, parameters.file)
         return _loaded(skill, parameters.file, text, others)
 
     async def complete(invocation: Invocation, parameter: str, prefix: str) -> list[str]:

@@ -15,12 +15,10 @@ from pydantic import Field
 
 from gshtui.agents.usage import usage_report
 from gshtui.bus.usage_data import By, UsageSum
-from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Action, Command, Invocation, Outcome, Parameters, Returns
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.commands.timespec import FORMS, parse_time
-from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.text.verbatim import fenced
 
@@ -66,16 +64,13 @@ def commands(store: Store, sync_programs: SyncPrograms) -> list[AnyCommand]:
     async def run(invocation: Invocation, parameters: ReportUsage) -> UsageReport:
         after = parse_time(parameters.since, time.time())
         await sync_programs()
-        try:
-            sessions: list[str] = []
-            if parameters.session:
-                wanted = invocation.session if parameters.session == "this" else parameters.session
-                sessions = await store.usage.tree((await store.sessions.find(wanted, str(invocation.cwd))).id)
-            found = await store.usage.sums(
-                parameters.by, after=after, agent=parameters.agent, model=parameters.model, sessions=sessions
-            )
-        except StoreError as error:
-            raise command_error(error) from error
+        sessions: list[str] = []
+        if parameters.session:
+            wanted = invocation.session if parameters.session == "this" else parameters.session
+            sessions = await store.usage.tree((await store.sessions.find(wanted, str(invocation.cwd))).id)
+        found = await store.usage.sums(
+            parameters.by, after=after, agent=parameters.agent, model=parameters.model, sessions=sessions
+        )
         return UsageReport(parameters.by, list(found), parameters.format)
 
     def render(invocation: Invocation, report: UsageReport) -> Outcome:

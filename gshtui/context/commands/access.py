@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.text.sanitise import one_line, visible
@@ -94,4 +93,4 @@ class ContextAccess:
         except StoreError as error:
             if error.kind == "unknown":
                 return None
-            raise command_error(error) from error
+            raise

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from gshtui.bus.context_data import Block
-from gshtui.commands.command_errors import command_errors
 from gshtui.context.commands import lookup
-from gshtui.context.views import ContextError
 from gshtui.text import units
 
 if TYPE_CHECKING:
@@ -55,12 +53,11 @@ class AgentFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 async def read_facts(contexts: ContextRouter, agent: str) -> AgentFacts:
     """Facts about an agent's context. Raises `CommandError` if nothing is known of it."""
-    with command_errors(ContextError):
-        reader = await contexts.reader(agent)
-        view = await reader.view(agent)
-        iterations = await reader.iterations(agent, limit=lookup.ALL)
-        forecast = await reader.forecast(agent)
-        receipts = await reader.receipts(agent)
+    reader = await contexts.reader(agent)
+    view = await reader.view(agent)
+    iterations = await reader.iterations(agent, limit=lookup.ALL)
+    forecast = await reader.forecast(agent)
+    receipts = await reader.receipts(agent)
     asked = [one for one in iterations if one.usage is not None]
     return AgentFacts(
         agent=view.agent,

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 import msgspec
 
 from gshtui.bus.context_data import SECTIONS, Block, Difference, Iteration, Receipt
-from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Action,
     CommandError,
@@ -28,7 +27,6 @@ from gshtui.commands.declaration import (
 )
 from gshtui.context.assembly.prompt_cache import CacheEntry
 from gshtui.context.views import ContextError, ContextView, RequestText
-from gshtui.store.engine.store_errors import StoreError
 
 HEAD = 160
 """Characters shown of a block's text unless the whole is requested."""
@@ -174,8 +172,6 @@ def context_errors(handler: Handler[S, P, R]) -> Handler[S, P, R]:
             return await handler(self, invocation, parameters)
         except ContextError as error:
             raise ContextRefused(error) from error
-        except StoreError as error:
-            raise command_error(error) from error
 
     return guarded
 

@@ -6,11 +6,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from gshtui.bus.context_data import SECTIONS, Block
-from gshtui.commands.declaration import Caller, CommandError, Invocation
+from gshtui.commands.declaration import Caller, Invocation
 from gshtui.context.commands.access import ContextAccess
 from gshtui.context.commands.context_router import ContextRouter
 from gshtui.context.log.scratchpad import THINKING, thoughts
 from gshtui.context.views import ContextError, ContextView
+from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import literal, one_line
 from gshtui.vfs.mount import FileError, Node, ReadOnlyMount, Right, as_file_error, is_folder, missing
 
@@ -143,6 +144,6 @@ async def read_right(access: ContextAccess, caller: Caller, agent: str) -> Right
     invocation = Invocation(caller, Path("/"), Path("/"), agent=caller.name)
     try:
         assessment = await access.assess(invocation, agent, "look", "")
-    except CommandError as error:
+    except ExpectedError as error:
         raise as_file_error(error) from error
     return "free" if assessment.inside else "ask"

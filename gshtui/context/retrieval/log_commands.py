@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import msgspec
 from pydantic import Field
 
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import Action, Command, Invocation, Outcome, Parameters, Returns
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.commands.timespec import FORMS, parse_time
-from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.log import log_reader
 from gshtui.store.log.log_records import Record, RecordType
 from gshtui.text.verbatim import fenced
@@ -107,8 +105,7 @@ def commands(settings: Settings, store: Callable[[], Store | None], flush: Flush
     async def wanted(invocation: Invocation, given: FindLogs | ReadLog) -> log_reader.LogQuery:
         await flush()
         query = log_query(given.query, given.type, given.agent, given.since, given.until)
-        with command_errors(StoreError):
-            return await of_scope(store(), project_scope(invocation), query)
+        return await of_scope(store(), project_scope(invocation), query)
 
     async def find(invocation: Invocation, given: FindLogs) -> FoundRecords:
         query = await wanted(invocation, given)

@@ -18,7 +18,6 @@ import msgspec
 from pydantic import Field
 
 from gshtui.bus.shell_data import ShellNote, ShellRecord
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Action,
     Assessment,
@@ -39,7 +38,6 @@ from gshtui.context.retrieval import result_text
 from gshtui.context.retrieval.log_commands import log_query, of_scope, project_scope
 from gshtui.context.retrieval.result_text import FoundConversation
 from gshtui.context.retrieval.shell_summary import SyncShells
-from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.log import log_reader
 from gshtui.store.log.log_records import RecordType
 from gshtui.store.record.store import Store
@@ -134,20 +132,19 @@ def commands(store: Store, logs: Path, sync_shells: SyncShells, flush_log: SyncS
 
     async def search(invocation: Invocation, parameters: SearchPast) -> FoundPast:
         _check(parameters)
-        with command_errors(StoreError):
-            match parameters.source:
-                case "shell_history":
-                    await sync_shells()
-                    return await _history(store, invocation, parameters)
-                case "sessions":
-                    return await _sessions(store, invocation, parameters)
-                case "logs":
-                    p = parameters
-                    wanted = log_query(p.query, p.event_type, p.agent, p.since, p.until)
-                    wanted = await of_scope(store, _scope(invocation, p.cwd), wanted)
-                    await flush_log()
-                    found = await asyncio.to_thread(log_reader.find_records, logs, wanted, p.last_n)
-                    return FoundPast(p.source, p.query, records=found)
+        match parameters.source:
+            case "shell_history":
+                await sync_shells()
+                return await _history(store, invocation, parameters)
+            case "sessions":
+                return await _sessions(store, invocation, parameters)
+            case "logs":
+                p = parameters
+                wanted = log_query(p.query, p.event_type, p.agent, p.since, p.until)
+                wanted = await of_scope(store, _scope(invocation, p.cwd), wanted)
+                await flush_log()
+                found = await asyncio.to_thread(log_reader.find_records, logs, wanted, p.last_n)
+                return FoundPast(p.source, p.query, records=found)
 
     async def assess(invocation: Invocation, parameters: SearchPast) -> Assessment:
         scope = _scope(invocation, parameters.cwd)

@@ -16,7 +16,6 @@ from pydantic import Field
 from gshtui.bus.context_data import Task
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.bus.events.context_events import PlanEditRequested
-from gshtui.commands.command_errors import command_error, command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -31,7 +30,6 @@ from gshtui.commands.declaration import (
 from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.context.tasks.task_list import SessionLookup, State, TaskError, TaskStore, tasks_text, written
-from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.ids import new_id
 from gshtui.text.sanitise import one_line
 
@@ -106,16 +104,14 @@ def commands(lists: TaskStore, session_of: SessionLookup, leave_plan_mode: Leave
 
     async def find(invocation: Invocation, agent: str) -> tuple[str, str]:
         agent = agent or invocation.addressed
-        with command_errors(StoreError):
-            session = (invocation.session if agent == invocation.agent else "") or await session_of(agent)
+        session = (invocation.session if agent == invocation.agent else "") or await session_of(agent)
         if not session:
             raise CommandError(f"There is no agent {one_line(agent, 40)!r} with a conversation.")
         return agent, session
 
     async def read(invocation: Invocation, agent: str) -> Plan:
         agent, session = await find(invocation, agent)
-        with command_errors(StoreError):
-            return Plan(agent, await lists.tasks(session))
+        return Plan(agent, await lists.tasks(session))
 
     async def show(invocation: Invocation, wanted: ShowPlan | EditPlan) -> Plan:
         return await read(invocation, wanted.agent)
@@ -126,8 +122,6 @@ def commands(lists: TaskStore, session_of: SessionLookup, leave_plan_mode: Leave
             tasks = await lists.change(agent, session, invocation.caller.name, partial(_rewritten, wanted.text))
         except TaskError as error:
             raise CommandError(str(error), hint="The plan is as it was.") from error
-        except StoreError as error:
-            raise command_error(error) from error
         return Plan(agent, tasks)
 
     async def go(invocation: Invocation, wanted: StartPlan) -> Plan:

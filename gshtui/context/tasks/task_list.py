@@ -19,7 +19,6 @@ from gshtui.bus.context_data import Task
 from gshtui.bus.event import Event
 from gshtui.bus.events.context_events import TasksChanged
 from gshtui.bus.events.session_events import SessionOpened
-from gshtui.commands.command_errors import command_error, command_errors
 from gshtui.commands.declaration import (
     Assessment,
     Command,
@@ -220,8 +219,7 @@ def commands(context_store: TaskStore, session_of: SessionLookup) -> list[AnyCom
     async def run(invocation: Invocation, parameters: TodoParameters) -> Outcome:
         agent = parameters.agent or invocation.addressed
         own = agent == invocation.agent
-        with command_errors(StoreError):
-            session = (invocation.session if own else "") or await session_of(agent)
+        session = (invocation.session if own else "") or await session_of(agent)
         if not session:
             raise CommandError(f"There is no agent {agent!r} with a conversation.", hint="`agents` lists them.")
         if invocation.caller.is_agent and not own and parameters.action != "list":
@@ -235,8 +233,6 @@ def commands(context_store: TaskStore, session_of: SessionLookup) -> list[AnyCom
                 )
         except TaskError as error:
             raise CommandError(str(error)) from error
-        except StoreError as error:
-            raise command_error(error) from error
         data = {"agent": agent, "tasks": [{"state": "open", **msgspec.to_builtins(task)} for task in tasks]}
         return Outcome(data, tasks_text(tasks))
 

@@ -27,6 +27,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.call_events import CallMessageAdded, PresenceReported
 from gshtui.calls.answer_drafts import DraftPiece, DraftReader
 from gshtui.calls.call_service import CallService
+from gshtui.commands.command_errors import command_error
 from gshtui.commands.completion import complete
 from gshtui.commands.declaration import (
     Caller,
@@ -48,6 +49,7 @@ from gshtui.features.ssh.streamed_answers import StreamedAnswers
 from gshtui.guard.people import AuthorizedPerson
 from gshtui.hub.hub import Hub
 from gshtui.system.caller_environment import without_terminal
+from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
 from gshtui.system.json_types import is_object
 from gshtui.system.processes.deadline import DeadlinePassed, deadline
@@ -151,9 +153,9 @@ class PersonShell:
                     break
                 if line.strip():
                     await self._guarded(self._run_line(line.strip()))
-        except CommandError as error:
+        except ExpectedError as error:
             self._terminal.note(plain(str(error)), "\n")
-            return error
+            return command_error(error)
         finally:
             heard.unsubscribe()
             unfollow()
@@ -200,8 +202,8 @@ class PersonShell:
     async def _reported(self, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
-        except CommandError as error:
-            self._ended = error
+        except ExpectedError as failure:
+            error = self._ended = command_error(failure)
             position = f"\n{error.position.picture}" if error.position is not None else ""
             self._terminal.note(plain(f"{error}{position}"), "\n")
 
@@ -238,7 +240,7 @@ class PersonShell:
     async def _note_run(self, line: str, *, failed: bool) -> None:
         id = new_id()
         self._shown.append(id)  # who typed it sees what came of it
-        with contextlib.suppress(CommandError):  # the call is gone, or the record is busy
+        with contextlib.suppress(ExpectedError):  # the call is gone, or the record is busy
             await self._calls.note_run(self._call, line, self._who, failed=failed, id=id)
 
     def _enter(self, call: str) -> None:
@@ -341,7 +343,7 @@ class PersonShell:
             start_job(self._say_typing(), "who types in a call")
 
     async def _say_typing(self) -> None:
-        with contextlib.suppress(CommandError):  # the record is busy: it is said with a later key
+        with contextlib.suppress(ExpectedError):  # the record is busy: it is said with a later key
             await self._calls.note_typing(self._who)
 
     async def _forget_typing(self) -> None:

@@ -12,7 +12,6 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.commands.command_errors import raising_command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -187,9 +186,7 @@ def _action(
     positions: tuple[str, ...] | None = None,
 ) -> Action[A, R]:
     """`effect`: the effect of an agent's call; text for a program can make it run anything."""
-    asks = None if asks is None else raising_command_errors(asks, FleetError)
     places = () if where is None else (where,)
-    run = raising_command_errors(run, FleetError)
     return Action(parameters, run, render, asks, shows, access, effect, places, streams, positions=positions)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
-from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Invocation, Question, Returns, Unconfirmed, UsageError
 from gshtui.fleet.core import agent_calls as calls
 from gshtui.fleet.core.fleet_context import is_over
@@ -102,7 +101,7 @@ class AgentLifecycle:
         try:
             losses = await self._fleet.unsaved(row.id)
         except FleetError as error:
-            losses = [f"Can't tell what is unsaved: {command_error(error)}"]
+            losses = [f"Can't tell what is unsaved: {error}"]
         if not parameters.now:
             return kill_question(row, losses)
         agreed = calls.KillAgent(agent=row.id, yes=bool(losses), now=True)

@@ -12,12 +12,11 @@ from msgspec.structs import replace
 
 from gshtui.bus.agent_data import AT_WORK, AgentRow, AnswerSource, OpenQuestion, QuestionChoice
 from gshtui.bus.letter import Letter
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import CommandError, Invocation, Outcome, UsageError
 from gshtui.fleet.core import agent_calls as calls
 from gshtui.fleet.core import agent_tables
 from gshtui.fleet.core.fleet_context import where_it_asks
-from gshtui.fleet.core.ports import FleetError, RecoveryPlan, RevivedAgent
+from gshtui.fleet.core.ports import RecoveryPlan, RevivedAgent
 from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.guard.approval.answer_keys import ANSWERS, listed_choices
 from gshtui.text.markdown_table import bare_columns
@@ -55,18 +54,17 @@ class AgentMessages:
     async def _stream(self, invocation: Invocation, parameters: calls.SendToAgent) -> AsyncGenerator[calls.SentMessage]:
         """The answer's words as the agent writes them down, then the whole of it."""
         sender = invocation.caller.name if invocation.caller.is_agent else "person"
-        with command_errors(FleetError):
-            row = await self._fleet.find(parameters.agent)
-            await self._fleet.follow(row.id)
-            stream = await self._fleet.answer_feed(row.id)
-            message = await self._fleet.send(row.id, parameters.text, source=sender, defer_if_busy=not parameters.now)
-            async with aclosing(stream.pieces(message, parameters.timeout)) as pieces:
-                async for piece in pieces:
-                    yield calls.SentMessage(row, message, waits=False, piece=piece)
-            if stream.letter is None:
-                yield await self._unanswered(row, message, parameters.timeout)
-            else:
-                yield replace(self._answer_of(row, stream.letter), told=stream.is_told)
+        row = await self._fleet.find(parameters.agent)
+        await self._fleet.follow(row.id)
+        stream = await self._fleet.answer_feed(row.id)
+        message = await self._fleet.send(row.id, parameters.text, source=sender, defer_if_busy=not parameters.now)
+        async with aclosing(stream.pieces(message, parameters.timeout)) as pieces:
+            async for piece in pieces:
+                yield calls.SentMessage(row, message, waits=False, piece=piece)
+        if stream.letter is None:
+            yield await self._unanswered(row, message, parameters.timeout)
+        else:
+            yield replace(self._answer_of(row, stream.letter), told=stream.is_told)
 
     async def _answered(self, row: AgentRow, message: str, timeout: float) -> calls.SentMessage:
         """Wait for the answer to a message."""

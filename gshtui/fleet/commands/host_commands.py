@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -16,7 +16,6 @@ from pydantic import Field
 
 from gshtui import __version__
 from gshtui.bus.agent_data import AgentRow
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -33,7 +32,6 @@ from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup
 from gshtui.fleet.core.fleet_context import is_over
 from gshtui.hosts.host_checks import HostFinding, examine_host
-from gshtui.hosts.host_errors import HostError
 from gshtui.hosts.host_link import HostLink, HostLinks
 from gshtui.hosts.host_package import examine_package, install_package, remove_package
 from gshtui.store.engine.store_errors import StoreError
@@ -211,7 +209,7 @@ def commands(hosts: HostLinks, store: Callable[[], Store | None]) -> list[AnyCom
         return ExaminedHost(wanted.name, await examine_host(found(wanted.name)))
 
     async def asks_install(_: Invocation, wanted: InstallPackage) -> Question | None:
-        package = await _told(examine_package(found(wanted.name)))
+        package = await examine_package(found(wanted.name))
         if package.same or not package.python:
             return None
         return Question(
@@ -226,9 +224,9 @@ def commands(hosts: HostLinks, store: Callable[[], Store | None]) -> list[AnyCom
 
     async def install(_: Invocation, wanted: InstallPackage) -> BroughtPackage:
         link = found(wanted.name)
-        package = await _told(examine_package(link))
+        package = await examine_package(link)
         if not package.same:
-            await _told(install_package(link, package))
+            await install_package(link, package)
         return BroughtPackage(wanted.name, __version__, not package.same)
 
     async def asks_uninstall(_: Invocation, wanted: UninstallPackage) -> Question:
@@ -243,7 +241,7 @@ def commands(hosts: HostLinks, store: Callable[[], Store | None]) -> list[AnyCom
         )
 
     async def uninstall(_: Invocation, wanted: UninstallPackage) -> BroughtPackage:
-        return BroughtPackage(wanted.name, "", await _told(remove_package(found(wanted.name))))
+        return BroughtPackage(wanted.name, "", await remove_package(found(wanted.name)))
 
     async def complete(_invocation: Invocation, parameter: str, typed: str) -> list[str]:
         return [name for name in sorted(hosts.settings) if parameter == "name" and name.startswith(typed)]
@@ -263,12 +261,6 @@ def commands(hosts: HostLinks, store: Callable[[], Store | None]) -> list[AnyCom
             complete=complete,
         )
     ]
-
-
-async def _told(work: Awaitable[T]) -> T:
-    """Its result. Raises `CommandError` for what a host refuses."""
-    with command_errors(HostError):
-        return await work
 
 
 def _connection(state: HostState) -> str:

@@ -13,7 +13,6 @@ import msgspec
 from pydantic import Field
 
 from gshtui.bus.agent_data import AgentRow, GuardMode, SpawnRequest
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Action,
     Assessment,
@@ -31,7 +30,7 @@ from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.fleet.commands.agent_lifecycle import setup_question
 from gshtui.fleet.core import agent_tables
-from gshtui.fleet.core.ports import FleetError, SetupPlan
+from gshtui.fleet.core.ports import SetupPlan
 from gshtui.fleet.core.spawn_parameters import SpawnParameters
 from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.guard.secrets.child_environment import named_variables
@@ -114,9 +113,8 @@ def spawn_command(fleet: Fleet) -> AnyCommand:
 
     async def spawn(invocation: Invocation, parameters: SpawnAgent) -> AgentRow:
         request = await _request(invocation, parameters)
-        with command_errors(FleetError):
-            setup = parameters.setup or (parameters.yes and await plan(request) is not None)
-            row = await fleet.spawn(request, by_person=not invocation.caller.is_agent, setup=setup)
+        setup = parameters.setup or (parameters.yes and await plan(request) is not None)
+        row = await fleet.spawn(request, by_person=not invocation.caller.is_agent, setup=setup)
         if parameters.attach:
             to_attach.add(row.id)
         return row

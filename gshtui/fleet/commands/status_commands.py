@@ -29,6 +29,7 @@ from gshtui.commands.registry import AnyCommand
 from gshtui.fleet.core import agent_tables
 from gshtui.fleet.core.agent_states import AgentState, AgentStates
 from gshtui.store.sessions.session_listing import age
+from gshtui.system.expected_error import ExpectedError
 from gshtui.text import markdown_table
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import known_names
@@ -174,7 +175,7 @@ def commands(
             return Outcome(data, table, plain=markdown_table.bare_columns(table))
         try:
             context = await facts(state.row.id)
-        except CommandError:
+        except ExpectedError:
             context = None  # it has said nothing yet
         words = attach(state.row)
         data = agent_tables.state_json(state, words)

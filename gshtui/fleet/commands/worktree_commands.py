@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from pydantic import Field
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -177,9 +176,8 @@ class _Finisher:
                 hint="With yes=true (--yes) it is finished anyway.",
                 data={"agents": [row.id for row in agents], "lost": list(plan.lost)},
             )
-        with command_errors(FleetError):
-            for row in agents:
-                await self._fleet.kill(row.id, now=True)
+        for row in agents:
+            await self._fleet.kill(row.id, now=True)
         down = self._tear_down
         done = await finish_worktree(
             plan,
@@ -207,9 +205,8 @@ class _Finisher:
         """The worktree that is meant, and the agents that work in it. Raises `CommandError`: there is none."""
         if not name:
             raise CommandError("Which worktree is to be finished?", hint="Name an agent, a branch or its folder.")
-        with command_errors(FleetError):
-            await self._fleet.refresh()
-            row = await self._agent(name)
+        await self._fleet.refresh()
+        row = await self._agent(name)
         if row is not None:
             if not row.worktree:
                 raise CommandError(f"{row.name} ({row.id}) has no worktree of its own.", hint="It works in its folder.")

@@ -18,7 +18,6 @@ from gshtui.bus.letter import OPEN, PERSON, Letter
 from gshtui.calls.call_letter import unknown_words
 from gshtui.calls.call_service import CallService
 from gshtui.calls.commands import message_json
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Access,
     Assessment,
@@ -56,19 +55,18 @@ async def wait_for_answer(store: Store, letter: Letter, timeout: float) -> Outco
     message was dropped, or the record failed.
     """
     now = letter
-    with command_errors(StoreError):
-        try:
-            async with time_limit(timeout):
-                while not now.answered and now.state != "dropped":
-                    await asyncio.sleep(_EVERY)
-                    now = await store.mail.find(letter.id)
-        except TimeoutError:
-            pass
-        finally:
-            if not now.answered:
-                # Nobody waits for it any more: it is a message like any other.
-                kind = "call" if letter.call else "say"
-                await asyncio.shield(store.mail.change(letter.id, kind=kind))
+    try:
+        async with time_limit(timeout):
+            while not now.answered and now.state != "dropped":
+                await asyncio.sleep(_EVERY)
+                now = await store.mail.find(letter.id)
+    except TimeoutError:
+        pass
+    finally:
+        if not now.answered:
+            # Nobody waits for it any more: it is a message like any other.
+            kind = "call" if letter.call else "say"
+            await asyncio.shield(store.mail.change(letter.id, kind=kind))
     to = now.recipient_name or now.recipient
     if now.state == "dropped":
         raise CommandError(f"{to} will not answer: {now.why or 'the message was dropped.'}")
@@ -104,8 +102,7 @@ def mail_command(room: MailService) -> AnyCommand:
     """The command, over this hub's mail."""
 
     async def run(_invocation: Invocation, parameters: MailParameters) -> Outcome:
-        with command_errors(StoreError):
-            return await _run(room, parameters)
+        return await _run(room, parameters)
 
     async def complete(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
         if parameter == "action":
@@ -431,13 +428,11 @@ class _Family:
         ask = next((one for one in said.asks if one.member == to.id), None)
         if ask is None or ask.refused:
             raise CommandError(ask.refused if ask is not None else f"{to.name} was not asked.")
-        with command_errors(StoreError):
-            return await self._store.mail.find(ask.letter), unknown_words(said)
+        return await self._store.mail.find(ask.letter), unknown_words(said)
 
     async def _said(self, message: CallMessage) -> Outcome:
         """What was said, and whom it was put to."""
-        with command_errors(StoreError):
-            call = await self._store.calls.find(message.call)
+        call = await self._store.calls.find(message.call)
         names = {one.member: one.name or one.member for one in call.members}
         asked = [names.get(ask.member, ask.member) for ask in message.asks if not ask.refused]
         refused = [f"{names.get(ask.member, ask.member)}: {ask.refused}" for ask in message.asks if ask.refused]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from gshtui.commands.declaration import Access, Command, CommandError, Effect, Invocation
+from gshtui.commands.declaration import Access, Command, Effect, Invocation
 from gshtui.commands.registry import AnyCommand
 from gshtui.fleet.core.agent_programs import Programs
 from gshtui.fleet.core.agent_terminals import AgentTerminals
@@ -16,6 +16,7 @@ from gshtui.fleet.terminal_tools import terminal_tool, tmux_tool
 from gshtui.fleet.terminal_tools.shared_shell import ShellChoice
 from gshtui.fleet.terminal_tools.targets import ApprovedState, RowSource, TerminalTargets, is_of_project
 from gshtui.settings.model import Settings
+from gshtui.system.expected_error import ExpectedError
 
 
 def commands(reach: TerminalTargets, settings: Settings | None = None) -> list[AnyCommand]:
@@ -28,7 +29,7 @@ def commands(reach: TerminalTargets, settings: Settings | None = None) -> list[A
             return []
         try:
             targets = await reach.all()
-        except CommandError:
+        except ExpectedError:
             return []
         names = [
             target.row.id if target.row else target.info.session

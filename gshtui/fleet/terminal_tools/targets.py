@@ -12,7 +12,6 @@ from typing import Literal
 import msgspec
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import CommandError, Invocation
 from gshtui.fleet.core.agent_programs import Programs
 from gshtui.fleet.core.agent_terminals import AgentTerminals
@@ -20,7 +19,6 @@ from gshtui.fleet.terminal_tools.shared_shell import SharedShell, ShellChoice
 from gshtui.programs.pane.pane_view import SessionError
 from gshtui.programs.pane.pane_writer import PaneWriter
 from gshtui.programs.screen.foreground import is_shell
-from gshtui.store.engine.store_errors import StoreError
 from gshtui.text.sanitise import plain
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
@@ -126,17 +124,12 @@ class TerminalTargets:
         reached, or tmux failed.
         """
         name = wanted.strip()
-        try:
-            if self.is_shared(name):
-                return TerminalTarget(self.shared.server, await self._shell(invocation, start))
-            for target in await self._targets():
-                if name in _names(target):
-                    return _checked(target, invocation, typing)
-            row = await self._row(name)
-        except TmuxError as error:
-            raise command_error(error) from error
-        except StoreError as error:
-            raise command_error(error) from error
+        if self.is_shared(name):
+            return TerminalTarget(self.shared.server, await self._shell(invocation, start))
+        for target in await self.all():
+            if name in _names(target):
+                return _checked(target, invocation, typing)
+        row = await self._row(name)
         if row is not None:
             raise CommandError(
                 f"{row.name} ({row.id}) has no terminal now ({row.status}).",
@@ -164,14 +157,6 @@ class TerminalTargets:
 
     async def all(self) -> list[TerminalTarget]:
         """Every pane: the shared shell (unless it was never started), then the agents'."""
-        try:
-            return await self._targets()
-        except TmuxError as error:
-            raise command_error(error) from error
-        except StoreError as error:
-            raise command_error(error) from error
-
-    async def _targets(self) -> list[TerminalTarget]:
         found: list[TerminalTarget] = []
         if (info := await self.shared.find()) is not None:
             found.append(TerminalTarget(self.shared.server, info))

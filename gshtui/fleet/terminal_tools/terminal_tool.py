@@ -15,7 +15,6 @@ from typing import Annotated, Literal
 import msgspec
 from pydantic import Field
 
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Mark, Outcome
 from gshtui.commands.schema import FOR_PEOPLE, ToolParameters
 from gshtui.fleet.terminal_tools import sentinel, shared_shell
@@ -34,7 +33,6 @@ from gshtui.text.truncation import original_size
 from gshtui.tmux.marker import Marker, text_since
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.readiness import wait_ready
-from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.tools.files import path_location
 from gshtui.tools.shell.command_output import show_output
 from gshtui.tools.shell.shell_assessment import assess_line
@@ -83,8 +81,7 @@ async def assess(
     reach: TerminalTargets, told: ApprovedState, invocation: Invocation, parameters: TerminalParameters
 ) -> Assessment:
     """Judge the line for the shell's current folder. `always` is never offered: the shell decides what really runs."""
-    with command_errors(TmuxError):
-        info = await reach.shared.find()
+    info = await reach.shared.find()
     folder = invocation.cwd if info is None else await reach.shared.folder(info, invocation.cwd)
     told.note(invocation, folder, f"the shared shell was in {folder}")
     place = await asyncio.to_thread(path_location.locate, invocation, str(folder))
@@ -106,30 +103,29 @@ async def run(
     """Run it. `limit`: bytes of output to return if the caller sets no limit."""
     command = _checked(invocation, parameters.command)
     who = "the person" if not invocation.caller.is_agent else f"agent {invocation.caller.name}"
-    with command_errors(TmuxError):
-        async with shared_shell_lock(reach.socket, f"{who}: {one_line(command, 120)}", reach.patience):
-            info = await reach.shared.open(invocation.cwd)
-            info = await reach.shared.at_prompt(info.pane, reach.patience)
-            folder = await reach.shared.folder(info, invocation.cwd)
-            told.confirm(invocation, folder, f"it is in {folder}")
-            writer = await reach.writer(TerminalTarget(reach.shared.server, info))
-            if not parameters.wait:
-                there = "" if folder == invocation.cwd else f"cd {shlex.quote(str(invocation.cwd))} && "
-                await _write(reach, writer, info, f"({there}{command})" if there else command, enter=parameters.enter)
-                how = "typed and entered" if parameters.enter else "typed, not entered"
-                return Outcome({"running": parameters.enter}, f"{how} in {reach.shared.session}")
-            token, shell = sentinel.token(), info.command.removeprefix("-")
-            begun = asyncio.Event()
-            try:
-                before = await _type(reach, writer, info, command, token, begun)
-                prompted = sentinel.prompted(sentinel.line(command, token, shell), shell)
-                ended = await _wait(reach, before, token, prompted, parameters.timeout_s, invocation.cancelled)
-            except asyncio.CancelledError:
-                if not begun.is_set():
-                    raise
-                with contextlib.suppress(SessionError):
-                    await asyncio.shield(writer.press(("C-c",)))
+    async with shared_shell_lock(reach.socket, f"{who}: {one_line(command, 120)}", reach.patience):
+        info = await reach.shared.open(invocation.cwd)
+        info = await reach.shared.at_prompt(info.pane, reach.patience)
+        folder = await reach.shared.folder(info, invocation.cwd)
+        told.confirm(invocation, folder, f"it is in {folder}")
+        writer = await reach.writer(TerminalTarget(reach.shared.server, info))
+        if not parameters.wait:
+            there = "" if folder == invocation.cwd else f"cd {shlex.quote(str(invocation.cwd))} && "
+            await _write(reach, writer, info, f"({there}{command})" if there else command, enter=parameters.enter)
+            how = "typed and entered" if parameters.enter else "typed, not entered"
+            return Outcome({"running": parameters.enter}, f"{how} in {reach.shared.session}")
+        token, shell = sentinel.token(), info.command.removeprefix("-")
+        begun = asyncio.Event()
+        try:
+            before = await _type(reach, writer, info, command, token, begun)
+            prompted = sentinel.prompted(sentinel.line(command, token, shell), shell)
+            ended = await _wait(reach, before, token, prompted, parameters.timeout_s, invocation.cancelled)
+        except asyncio.CancelledError:
+            if not begun.is_set():
                 raise
+            with contextlib.suppress(SessionError):
+                await asyncio.shield(writer.press(("C-c",)))
+            raise
     return _outcome(ended, reach.shared.session, parameters.timeout_s, invocation.limit(limit))
 
 

@@ -13,7 +13,6 @@ import msgspec
 from msgspec.structs import replace
 from pydantic import BeforeValidator, Field
 
-from gshtui.commands.command_errors import command_error, command_errors
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Mark, Outcome
 from gshtui.commands.schema import PLAIN, ToolParameters
 from gshtui.fleet.terminal_tools.targets import (
@@ -36,7 +35,6 @@ from gshtui.text.truncation import original_size
 from gshtui.tmux import pane_keyboard as key_names
 from gshtui.tmux.marker import Marker, capture_marker, text_since
 from gshtui.tmux.readiness import Ready, wait_ready
-from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.tools.files import path_location
 from gshtui.tools.shell.command_output import show_output
 from gshtui.tools.shell.shell_assessment import assess_line
@@ -347,8 +345,6 @@ async def run(
                 done = await _wait(reach, target, marks, key, parameters, limit)
         marks.record_shown(key, (await _look(reach, target)).question if not target.info.dead else "")
         return done
-    except TmuxError as error:
-        raise command_error(error) from error
     except SessionError as error:
         if error.asks:
             marks.record_shown(key, error.asks)
@@ -479,8 +475,7 @@ def _keys(parameters: TmuxParameters) -> list[str]:
         raise CommandError("No keys to press.", hint="Set `keys`: C-c, Enter, Tab, Up, Escape …")
     if len(names) > _MOST_KEYS:
         raise CommandError(f"At most {_MOST_KEYS} keys can be pressed at once; text is typed with `send`.")
-    with command_errors(TmuxError):
-        return [key_names.tmux_key(name) for name in names]
+    return [key_names.tmux_key(name) for name in names]
 
 
 def _key(invocation: Invocation, target: TerminalTarget) -> tuple[object, ...]:

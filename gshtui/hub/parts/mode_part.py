@@ -73,14 +73,8 @@ def offer_modes(hub: Hub, gate: Gate) -> None:
         hub.bus.publish(ModeChangeRequested(agent=agent, mode=mode))
 
     async def program(agent: str, mode: GuardMode | Literal["next"]) -> AgentRow:
-        from gshtui.commands.command_errors import command_error
-        from gshtui.fleet.core.ports import FleetError
-
         assert hub.fleet is not None  # else there is no such agent
-        try:
-            return await hub.fleet.change_mode(agent, mode)
-        except FleetError as error:
-            raise command_error(error) from error
+        return await hub.fleet.change_mode(agent, mode)
 
     def port() -> ModePort:
         from gshtui.guard.mode_commands import ModePort

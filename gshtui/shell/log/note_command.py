@@ -15,7 +15,6 @@ from pydantic import Field
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.shell_events import ShellNoted
 from gshtui.bus.shell_data import ShellNote
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -30,7 +29,6 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellOption
-from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.text.sanitise import one_line
 
@@ -67,8 +65,7 @@ def commands(store: Store, bus: Bus, redactor: Callable[[], Redactor]) -> list[A
         if not text:
             raise UsageError("Write the remark.", hint="For example: note the staging database is the old one")
         note = ShellNote("note", redactor().redact(text), time.time(), cwd=str(invocation.cwd))
-        with command_errors(StoreError):
-            await store.shells.add_all((), [(note, 0)])
+        await store.shells.add_all((), [(note, 0)])
         bus.publish(ShellNoted(at=note.at, shell=note.shell, text=note.text, cwd=note.cwd))
         return KeptNote(note.text, note.cwd, note.at)
 

@@ -16,7 +16,6 @@ import msgspec
 from pydantic import Field
 
 from gshtui.bus.events.session_events import SessionChangeRequested
-from gshtui.commands.command_errors import command_errors, raising_command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -41,7 +40,6 @@ from gshtui.store.sessions.session_listing import details_text, hits_text, sessi
 from gshtui.store.sessions.session_summary import AskModel, summarised
 from gshtui.store.tables.message_table import StoredMessage
 from gshtui.store.tables.session_table import SessionInfo
-from gshtui.system.expected_error import ExpectedError
 from gshtui.system.files import private_files
 
 if TYPE_CHECKING:
@@ -188,7 +186,6 @@ def _action(
     access: Access = Access.HUMAN_ONLY,
 ) -> Action[A, R]:
     effect = Effect.READ if access is Access.SHARED else Effect.WRITE
-    run = raising_command_errors(run, StoreError)
     return Action(parameters, run, render, asks, access=access, effect=effect)
 
 
@@ -264,8 +261,7 @@ class _Sessions(Family[SessionParameters]):
         return calls.RemovedSessions(found)
 
     async def _ask_removal(self, invocation: Invocation, parameters: calls.RemoveSessions) -> Question | None:
-        with command_errors(StoreError):
-            found = await self._unwanted(invocation, parameters)
+        found = await self._unwanted(invocation, parameters)
         if not found:
             return None
         what = f"{len(found)} conversations" if len(found) > 1 else "this conversation"
@@ -312,8 +308,7 @@ class _Sessions(Family[SessionParameters]):
             raise CommandError("No model is connected that could summarise it.")
         redact = str if self._redactor is None else await asyncio.to_thread(self._redactor)
         messages = (message async for _, message in session_export.all_messages(self._store, info.id))
-        with command_errors(ExpectedError):
-            text = await summarised(info, messages, self._ask, words=parameters.length, redact=redact)
+        text = await summarised(info, messages, self._ask, words=parameters.length, redact=redact)
         return calls.SessionSummary(info, text)
 
     async def _rename(self, invocation: Invocation, parameters: calls.RenameSession) -> SessionInfo:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from gshtui.commands.declaration import CommandError, Invocation, Outcome
+from gshtui.commands.declaration import Invocation, Outcome
+from gshtui.system.expected_error import ExpectedError
 from gshtui.tools.files import path_location
 from gshtui.tools.files.file_paths import FilePaths, RealPath
 
@@ -77,6 +78,6 @@ async def _watch(paths: FilePaths, servers: LanguageServers, invocation: Invocat
         if not isinstance(found, RealPath):
             return None
         place = await asyncio.to_thread(path_location.locate, found.invocation, found.asked)
-    except CommandError:
+    except ExpectedError:
         return None  # the change itself says why
     return await servers.before_change(place.real, Path(os.path.realpath(invocation.project)))

@@ -10,7 +10,7 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -20,9 +20,7 @@ from gshtui.code import code_outline, code_queries
 from gshtui.code.code_outline import SourcePart
 from gshtui.code.code_queries import Asked, CodePlace
 from gshtui.code.language_servers import LanguageServerRow, LanguageServers
-from gshtui.code.lsp_client import LanguageServerError
 from gshtui.code.problems import CodeProblem, counted, listed
-from gshtui.commands.command_errors import raising_command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -41,6 +39,7 @@ from gshtui.commands.group import Family
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import ToolParameters
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
+from gshtui.system.expected_error import ExpectedError
 from gshtui.text import markdown_table
 from gshtui.text.sanitise import literal, one_line
 from gshtui.text.verbatim import fenced
@@ -221,17 +220,14 @@ def commands(paths: FilePaths, servers: Callable[[], LanguageServers]) -> list[A
     """The family. `servers`: those of the hub, made when they are first needed."""
     handlers = _CodeHandlers(paths, servers)
 
-    def guarded(run: Callable[[Invocation, Any], Any]) -> Any:
-        return raising_command_errors(run, LanguageServerError)
-
     family = Family[CodeParameters](
         _bound,
-        Action(ShowOutline, guarded(handlers.outline), _outline_text),
-        Action(ListProblems, guarded(handlers.problems), _problems_text),
-        Action(FindSymbols, guarded(handlers.symbols), _places_text),
-        Action(FindDefinition, guarded(handlers.definition), _places_text),
-        Action(FindReferences, guarded(handlers.references), _places_text),
-        Action(ShowHover, guarded(handlers.hover), _hover_text),
+        Action(ShowOutline, handlers.outline, _outline_text),
+        Action(ListProblems, handlers.problems, _problems_text),
+        Action(FindSymbols, handlers.symbols, _places_text),
+        Action(FindDefinition, handlers.definition, _places_text),
+        Action(FindReferences, handlers.references, _places_text),
+        Action(ShowHover, handlers.hover, _hover_text),
         Action(ListLanguageServers, handlers.list_servers, _servers_text),
         Action(RestartLanguageServers, handlers.restart, _restarted_text, access=Access.HUMAN_ONLY),
     )
@@ -359,7 +355,7 @@ class _CodeHandlers:
         """Whether an agent that may reach only some paths may reach this one."""
         try:
             self._paths.resolve(invocation, str(path))
-        except CommandError:
+        except ExpectedError:
             return False
         return True
 

@@ -11,7 +11,6 @@ from typing import Annotated, ClassVar, Literal
 import msgspec
 from pydantic import Field
 
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -32,7 +31,6 @@ from gshtui.commands.group import Family
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import FOR_PEOPLE, ToolParameters
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
-from gshtui.python.interpreter import InterpreterError
 from gshtui.python.interpreters import TOOL, lost_text
 from gshtui.python.protocol import Variable
 from gshtui.python.python_environment import InstallPlan, install, install_plan
@@ -168,8 +166,7 @@ def commands(tool: PythonTool) -> list[AnyCommand]:
         if found.busy:
             known = tuple(Variable(name, "") for name in found.names)
             return PythonState(True, True, found.version, found.options.program, sandboxed, known)
-        with command_errors(InterpreterError):
-            variables = tuple(await found.variables())
+        variables = tuple(await found.variables())
         return PythonState(True, False, found.version, found.options.program, sandboxed, variables)
 
     async def restart(invocation: Invocation, _: RestartPython) -> PythonRestarted:
@@ -180,9 +177,8 @@ def commands(tool: PythonTool) -> list[AnyCommand]:
         return PythonInterrupted(interpreters.interrupt(owner_of(invocation)))
 
     async def plan(wanted: InstallPackages) -> InstallPlan:
-        with command_errors(InterpreterError):
-            words = wanted.packages.split()
-            return await asyncio.to_thread(install_plan, interpreters.settings, words, interpreters.environ)
+        words = wanted.packages.split()
+        return await asyncio.to_thread(install_plan, interpreters.settings, words, interpreters.environ)
 
     async def asks_install(_: Invocation, wanted: InstallPackages) -> Question | None:
         planned = await plan(wanted)
@@ -200,8 +196,7 @@ def commands(tool: PythonTool) -> list[AnyCommand]:
 
     async def install_packages(invocation: Invocation, wanted: InstallPackages) -> PythonInstalled:
         planned = await plan(wanted)
-        with command_errors(InterpreterError):
-            await install(planned, interpreters.environ, invocation.output)
+        await install(planned, interpreters.environ, invocation.output)
         return PythonInstalled(planned)
 
     family = Family[PythonParameters](

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import Assessment, CommandError, Drawing, Effect, Invocation, Outcome, SandboxUse
-from gshtui.python.interpreter import BlockEnd, Interpreter, InterpreterError
+from gshtui.python.interpreter import BlockEnd, Interpreter
 from gshtui.python.interpreters import InterpreterOwner, Interpreters, ended_text, lost_text
 from gshtui.python.protocol import Done, Figure, ShownValue
 from gshtui.system.files import private_files
@@ -122,10 +121,7 @@ class PythonTool(msgspec.Struct, frozen=True):
         sandbox = await self.sandbox(invocation)
         if isinstance(sandbox, str) and invocation.sandboxed:
             raise CommandError(f"The block was allowed in the sandbox only, and cannot run there: {sandbox}.")
-        with command_errors(InterpreterError):
-            interpreter = await self.interpreters.get(
-                owner, invocation.cwd, None if isinstance(sandbox, str) else sandbox
-            )
+        interpreter = await self.interpreters.get(owner, invocation.cwd, None if isinstance(sandbox, str) else sandbox)
         limit = min(seconds or self.interpreters.settings.timeout, _MOST_SECONDS)
         outcome, end = await self._captured(invocation, interpreter, code, limit, owner, began)
         if end.done is None or not end.done.ok:

@@ -16,7 +16,6 @@ from typing import Annotated, ClassVar
 import msgspec
 from pydantic import Field, model_validator
 
-from gshtui.commands.command_errors import command_error, command_errors
 from gshtui.commands.declaration import (
     Action,
     AnyAction,
@@ -96,8 +95,7 @@ class FileChanges:
     async def write_virtual(self, invocation: Invocation, path: VirtualPath, content: str, *, append: bool) -> Outcome:
         """Write a virtual file. Raises `CommandError`."""
         path, before = await self._before(invocation, path)
-        with command_errors(FileError):
-            await self._paths.files.write(invocation.caller, path, content, append=append)
+        await self._paths.files.write(invocation.caller, path, content, append=append)
         after = appended(before or "", content) if append else content
         done = "Created" if before is None else "Appended to" if append else "Replaced"
         size = len(after.encode(errors="replace"))
@@ -132,8 +130,7 @@ class FileChanges:
         """Make a folder. Raises `CommandError`."""
         found = self._paths.resolve(invocation, parameters.path)
         if isinstance(found, VirtualPath):
-            with command_errors(FileError):
-                await self._paths.files.make_folder(invocation.caller, found)
+            await self._paths.files.make_folder(invocation.caller, found)
             return Outcome({"path": str(found)}, f"Made {found}")
         return await asyncio.to_thread(self._make_real, found)
 
@@ -183,9 +180,8 @@ class FileChanges:
         found = self._paths.resolve(invocation, parameters.path)
         if isinstance(found, RealPath):
             return await asyncio.to_thread(self._remove_real, found, recursive=parameters.recursive)
-        with command_errors(FileError):
-            node = await self._paths.files.stat(invocation.caller, found)
-            await self._paths.files.remove(invocation.caller, found, recursive=parameters.recursive)
+        node = await self._paths.files.stat(invocation.caller, found)
+        await self._paths.files.remove(invocation.caller, found, recursive=parameters.recursive)
         return RemovedPath(str(found), 1, node.kind == "folder")
 
     async def _before(self, invocation: Invocation, path: VirtualPath) -> tuple[VirtualPath, str | None]:
@@ -197,7 +193,7 @@ class FileChanges:
         except FileError as error:
             if error.kind == "missing":
                 return path, None
-            raise command_error(error) from error
+            raise
 
     def _assess_append_real(self, found: RealPath, content: str) -> Assessment:
         place = write.writable(found.invocation, found.asked)

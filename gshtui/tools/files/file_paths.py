@@ -22,10 +22,8 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import CommandError, Invocation
 from gshtui.settings.setting_values import PROJECT
-from gshtui.system.expected_error import ExpectedError
 from gshtui.text.file_name import read_name, written_name
 from gshtui.text.glob_pattern import compile_ignore_rule
 from gshtui.text.sanitise import one_line
@@ -127,16 +125,15 @@ class FilePaths:
 
     def _resolved(self, invocation: Invocation, asked: str) -> VirtualPath | RealPath:
         named = read_name(asked)
-        with command_errors(ExpectedError):
-            path = self.files.path(named)
-            here = self._folders.get(_whose(invocation))
-            if path is None and here is not None and not named.startswith(("/", "~")):
-                if (real := self._real(invocation, here)) is not None:
-                    invocation = replace(invocation, cwd=real[0])
-                else:
-                    path = joined(here, named)
-            if path is None and self._is_of_call(invocation, named):
-                path = joined(VirtualPath((CALLS, CURRENT)), named)
+        path = self.files.path(named)
+        here = self._folders.get(_whose(invocation))
+        if path is None and here is not None and not named.startswith(("/", "~")):
+            if (real := self._real(invocation, here)) is not None:
+                invocation = replace(invocation, cwd=real[0])
+            else:
+                path = joined(here, named)
+        if path is None and self._is_of_call(invocation, named):
+            path = joined(VirtualPath((CALLS, CURRENT)), named)
         if path is None:
             return RealPath(asked, invocation)
         if (real := self._real(invocation, path)) is None:

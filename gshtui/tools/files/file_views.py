@@ -16,7 +16,6 @@ import msgspec
 from msgspec.structs import replace
 from pydantic import Field
 
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import (
     Assessment,
     CommandError,
@@ -29,6 +28,7 @@ from gshtui.commands.declaration import (
     as_data,
 )
 from gshtui.commands.schema import FOR_PEOPLE, PLAIN, ToolParameters
+from gshtui.system.expected_error import ExpectedError
 from gshtui.text.file_name import written_name
 from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.text.verbatim import fenced
@@ -185,7 +185,7 @@ class FileViews:
                 below = await path_location.complete_path(found.invocation, "path", f"{_folder_of(found)}{start}")
                 return [f"{head}{slash}{name.removeprefix(_folder_of(found))}" for name in below]
             nodes = await self._list(invocation, found)
-        except CommandError:
+        except ExpectedError:
             return []
         fits = [node for node in nodes if node.name.startswith(start) and (start.startswith(".") or not node.hidden)]
         return [f"{head}{slash}{node.name}{'/' if node.kind != 'file' else ''}" for node in fits][:200]
@@ -196,8 +196,7 @@ class FileViews:
         if not isinstance(found, VirtualPath):
             return [await self._assess(invocation, asked, tool)]
         own = await assess_virtual(self._paths, invocation, found, tool)
-        with command_errors(FileError):
-            files = await self._paths.files.matching(invocation.caller, found) if own.inside else [found]
+        files = await self._paths.files.matching(invocation.caller, found) if own.inside else [found]
         return [await assess_virtual(self._paths, invocation, file, tool) for file in files[:_MOST_FILES]]
 
     async def _assess(self, invocation: Invocation, asked: str, tool: str) -> Assessment:
@@ -212,10 +211,9 @@ class FileViews:
         found = self._paths.resolve(invocation, asked)
         if isinstance(found, RealPath):
             return [await asyncio.to_thread(self._read_real, found)]
-        with command_errors(FileError):
-            files = await self._paths.files.matching(invocation.caller, found)
-            await _allowed(self._paths, invocation, found)
-            texts = [(path, await self._paths.files.read(invocation.caller, path)) for path in files[:_MOST_FILES]]
+        files = await self._paths.files.matching(invocation.caller, found)
+        await _allowed(self._paths, invocation, found)
+        texts = [(path, await self._paths.files.read(invocation.caller, path)) for path in files[:_MOST_FILES]]
         return [FileText(str(path), text, len(text.encode(errors="replace"))) for path, text in texts]
 
     async def _part(self, invocation: Invocation, parameters: PartParameters, *, first: bool) -> Outcome:
@@ -241,16 +239,14 @@ class FileViews:
     async def _stat(self, invocation: Invocation, path: VirtualPath) -> Node:
         if path.steps == (SHARED,):
             return Node(SHARED, "folder")
-        with command_errors(FileError):
-            await _allowed(self._paths, invocation, path)
-            return await self._paths.files.stat(invocation.caller, path)
+        await _allowed(self._paths, invocation, path)
+        return await self._paths.files.stat(invocation.caller, path)
 
     async def _list(self, invocation: Invocation, path: VirtualPath) -> list[Node]:
         if path.steps == (SHARED,):
             return self._paths.shared_nodes()
-        with command_errors(FileError):
-            await _allowed(self._paths, invocation, path)
-            return await self._paths.files.list(invocation.caller, path)
+        await _allowed(self._paths, invocation, path)
+        return await self._paths.files.list(invocation.caller, path)
 
     def _read_real(self, found: RealPath) -> FileText:
         invocation = found.invocation
@@ -320,8 +316,7 @@ async def assess_virtual(
     subject = visible(one_line(str(path), 200))
     if path.steps == (SHARED,):
         return Assessment(Effect.READ, subject)
-    with command_errors(FileError):
-        right = await paths.files.right(invocation.caller, path, writes=writes)
+    right = await paths.files.right(invocation.caller, path, writes=writes)
     if right == "never":
         raise CommandError(
             f"Only a person changes {subject}.", hint="An agent writes its own memory, and where a call lets it."

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, NoReturn, TypeVar
 
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
 from gshtui.text.sanitise import literal
 from gshtui.tools.files import grep
@@ -19,7 +18,6 @@ from gshtui.tools.files.grep import GrepParameters
 from gshtui.tools.files.read import ReadParameters
 from gshtui.tools.files.workspace import ToolConfig
 from gshtui.tools.files.write import WriteParameters
-from gshtui.vfs.mount import FileError
 from gshtui.vfs.virtual_path import SHARED, VirtualPath
 
 T = TypeVar("T")
@@ -75,8 +73,7 @@ class VirtualTools:
 
     async def grep(self, invocation: Invocation, path: VirtualPath, parameters: GrepParameters) -> Outcome:
         """Search the files below it that the caller may read without a question. Raises `CommandError`."""
-        with command_errors(FileError):
-            texts = await self._texts(invocation, path)
+        texts = await self._texts(invocation, path)
         return await grep.search_texts(self._config, invocation, parameters, texts)
 
     async def write(self, invocation: Invocation, path: VirtualPath, parameters: WriteParameters) -> Outcome:
@@ -95,8 +92,7 @@ class VirtualTools:
     async def _is_folder(self, invocation: Invocation, path: VirtualPath) -> bool:
         if path.steps == (SHARED,):
             return True
-        with command_errors(FileError):
-            return (await self._paths.files.stat(invocation.caller, path)).kind == "folder"
+        return (await self._paths.files.stat(invocation.caller, path)).kind == "folder"
 
     async def _texts(self, invocation: Invocation, path: VirtualPath) -> list[tuple[str, str]]:
         """The files below a path with their texts, without those behind links and those that would be asked about."""

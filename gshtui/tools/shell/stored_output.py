@@ -13,11 +13,9 @@ from pathlib import Path
 
 from pydantic import Field
 
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import Assessment, Effect, Invocation, Outcome
 from gshtui.commands.declaration import Command as Declared
 from gshtui.commands.schema import PLAIN, ToolParameters
-from gshtui.store.engine.store_errors import StoreError
 from gshtui.text.sanitise import one_line
 from gshtui.text.truncation import shorten
 
@@ -53,8 +51,7 @@ def command(
     async def assess(invocation: Invocation, parameters: OutputParameters) -> Assessment:
         key = parameters.key.strip()
         subject = one_line(key, 80)
-        with command_errors(StoreError):
-            found = await folders(key)
+        found = await folders(key)
         # Text kept for several places counts as this project's if one of them is here.
         if not found or any(Path(folder).is_relative_to(invocation.project) for folder in found):
             return Assessment(Effect.READ, subject)
@@ -63,8 +60,7 @@ def command(
         return Assessment(Effect.READ, subject, inside=False, detail=f"an output from {where}", why=why)
 
     async def run(invocation: Invocation, parameters: OutputParameters) -> Outcome:
-        with command_errors(StoreError):
-            text = await output(parameters.key.strip())
+        text = await output(parameters.key.strip())
         return await asyncio.to_thread(_page, text, parameters, invocation.limit(limit))
 
     return Declared(
