@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from gshtui.commands.declaration import CommandError
 from gshtui.context.commands.agent_facts import read_facts, rows
+from gshtui.context.views import ContextError
 from tests.kit.fixed_contexts import FixedContexts
 from tests.kit.own_contexts import router_without_programs
 
@@ -51,6 +51,6 @@ async def test_how_hard_its_model_thinks_and_how_freely_is_told_of_our_own_agent
 
 
 async def test_an_unknown_agent_is_an_error_with_a_hint() -> None:
-    with pytest.raises(CommandError, match="no agent 'nobody'") as error:
+    with pytest.raises(ContextError, match="no agent 'nobody'") as error:
         await read_facts(router_without_programs(FixedContexts()), "nobody")
     assert "`agent ls`" in error.value.hint

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gshtui.commands.declaration import Caller, CommandError, Invocation
+from gshtui.commands.declaration import Caller, Invocation
+from gshtui.system.expected_error import ExpectedError
 from gshtui.tools.commands import commands
 from gshtui.tools.files.file_paths import FilePaths, RealPath
 from gshtui.tools.files.workspace import ToolConfig
@@ -54,7 +55,7 @@ class World:
         command = self.commands[name]
         try:
             return (await command.handler(invocation, command.parameters.model_validate(arguments))).text
-        except CommandError as error:
+        except ExpectedError as error:
             assert error.message.isprintable(), error.message
             return ""
 

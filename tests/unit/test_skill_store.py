@@ -15,7 +15,7 @@ from gshtui.agents.skills.skill_store import (
     read_skills,
     skills_section,
 )
-from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome
+from gshtui.commands.declaration import Caller, Invocation, Outcome
 from gshtui.commands.language import validate
 from gshtui.context.assembly.system_section import system_sections
 from gshtui.settings import trust
@@ -170,7 +170,7 @@ async def test_files_beside_it_are_loaded_and_nothing_outside_is(own: Path, proj
         "none",
         "more",
     ):
-        with pytest.raises(CommandError):
+        with pytest.raises(SkillError):
             await run(project, action="load", name="deploy", file=wanted)
 
 
