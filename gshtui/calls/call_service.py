@@ -163,7 +163,7 @@ class CallService:
         return Principal(caller.name, caller.name, True, self._post.mode_of(caller.name))
 
     async def all(self) -> list[CallInfo]:
-        """Every call, the lobby first, in which those are listed who are in no other. Raises `CommandError`."""
+        """Every call, the lobby first, in which those are listed who are in no other. Raises `ExpectedError`."""
         found = [await self.delivery.with_everyone(call) for call in await self._store.calls.find_all()]
         seen = await self._store.calls.presences()
         others = {call.name for call in found if call.name != LOBBY}
@@ -176,14 +176,14 @@ class CallService:
         ]
 
     async def find(self, name: str, who: Principal) -> CallInfo:
-        """The call of this name; the one that `who` is in, for an empty one. Raises `CommandError`."""
+        """The call of this name; the one that `who` is in, for an empty one. Raises `ExpectedError`."""
         wanted = name.strip().lower() or await self._store.calls.current(who.id)
         return await self.delivery.with_everyone(await self._store.calls.find(wanted))
 
     async def create(
         self, name: str, who: Principal, *, topic: str = "", branch_of: str = "", at: int = -1
     ) -> CallInfo:
-        """Create a call; `branch_of`: with what was said in another one up to message `at`. Raises `CommandError`."""
+        """Create a call; `branch_of`: with what was said in another one up to message `at`. Raises `ExpectedError`."""
         wished = name.strip().lower()
         if not _NAME.fullmatch(wished) or wished.isdecimal():
             raise CommandError(
@@ -199,7 +199,7 @@ class CallService:
         return await self._store.calls.branch(call, origin.name, upto)
 
     async def join(self, name: str, who: Principal) -> CallInfo:
-        """Enter a call: a member of it from now on, and the one that is spoken in. Raises `CommandError`."""
+        """Enter a call: a member of it from now on, and the one that is spoken in. Raises `ExpectedError`."""
         call = await self.find(name, who)
         member = CallMember(member=who.id, name=who.name, is_agent=who.is_agent, seen=call.messages - 1)
         if call.name != LOBBY and await self._store.calls.add_member(call.name, member):
@@ -208,7 +208,7 @@ class CallService:
         return await self.find(call.name, who)
 
     async def leave(self, name: str, who: Principal) -> CallInfo:
-        """Leave a call, and be in the lobby again. Raises `CommandError`."""
+        """Leave a call, and be in the lobby again. Raises `ExpectedError`."""
         call = await self.find(name, who)
         if call.name == LOBBY:
             raise CommandError("Nobody leaves the lobby.", hint="`join NAME` enters another call; `calls` lists them.")
@@ -218,7 +218,7 @@ class CallService:
         return call
 
     async def invite(self, agent: str, name: str, who: Principal) -> tuple[CallInfo, Recipient]:
-        """Bring an agent into a call, which is from then on the one that it is in. Raises `CommandError`."""
+        """Bring an agent into a call, which is from then on the one that it is in. Raises `ExpectedError`."""
         call = await self.find(name, who)
         found = await self._post.find(agent, who.id, starts=not (who.is_agent or who.is_guest))
         member = CallMember(member=found.id, name=found.name, is_agent=True)
@@ -229,7 +229,7 @@ class CallService:
         return await self.find(call.name, who), found
 
     async def dismiss(self, agent: str, name: str, who: Principal) -> CallInfo:
-        """Take a member out of a call. Raises `CommandError`."""
+        """Take a member out of a call. Raises `ExpectedError`."""
         call = await self.find(name, who)
         member = call.member(agent)
         if member is None or not await self._store.calls.remove_member(call.name, member.member):
@@ -240,7 +240,7 @@ class CallService:
         return call
 
     async def set_topic(self, name: str, topic: str, who: Principal) -> CallInfo:
-        """Set the topic. Raises `CommandError`."""
+        """Set the topic. Raises `ExpectedError`."""
         call = await self.find(name, who)
         await self._store.calls.change(call.name, topic=_topic(topic))
         await self._note(
@@ -251,7 +251,7 @@ class CallService:
         return await self.find(call.name, who)
 
     async def instruct(self, name: str, text: str | Change, who: Principal) -> CallInfo:
-        """Set, or change, what every agent in the call is told. Raises `CommandError`."""
+        """Set, or change, what every agent in the call is told. Raises `ExpectedError`."""
         call = await self.find(name, who)
         await self._store.calls.instruct(call.name, (lambda _: text) if isinstance(text, str) else text)
         await self._note(call.name, who, f"{who.name} changed the call's instructions.")
@@ -296,14 +296,14 @@ class CallService:
         return call
 
     async def remove(self, name: str, who: Principal) -> CallInfo:
-        """Remove a call with all that was said in it. Raises `CommandError`."""
+        """Remove a call with all that was said in it. Raises `ExpectedError`."""
         call = await self.find(name, who)
         await self._store.calls.remove(call.name)
         self._feed.stir()
         return call
 
     async def pin(self, name: str, document: str, text: str | Change, who: Principal) -> None:
-        """Pin a document in a call, or change one; its name is a plain one. Raises `CommandError`."""
+        """Pin a document in a call, or change one; its name is a plain one. Raises `ExpectedError`."""
         document = plain_name(document, "document")
         call = await self.find(name, who)
         pin = Pin(call.name, document, text if isinstance(text, str) else "", who.id)
@@ -311,39 +311,39 @@ class CallService:
         await self._note(call.name, who, f"{who.name} pinned {document}.")
 
     async def unpin(self, name: str, document: str, who: Principal) -> None:
-        """Unpin a document. Raises `CommandError`."""
+        """Unpin a document. Raises `ExpectedError`."""
         call = await self.find(name, who)
         if not await self._store.calls.remove_pin(call.name, document):
             raise CommandError(f"{one_line(document, 60)!r} is not pinned in {call.name}.")
         await self._note(call.name, who, f"{who.name} unpinned {document}.")
 
     async def pins(self, name: str) -> list[Pin]:
-        """The pinned documents of a call. Raises `CommandError`."""
+        """The pinned documents of a call. Raises `ExpectedError`."""
         return await self._store.calls.pins(name)
 
     async def search(self, name: str, query: str, who: Principal, *, limit: int) -> list[CallMessage]:
-        """The newest messages that contain the text, oldest first. Raises `CommandError`."""
+        """The newest messages that contain the text, oldest first. Raises `ExpectedError`."""
         call = await self.find(name, who)
         return await self._store.calls.search(call.name, query, limit)
 
     async def everything(self, name: str, who: Principal) -> list[CallMessage]:
-        """All that was said in a call, oldest first. Raises `CommandError`."""
+        """All that was said in a call, oldest first. Raises `ExpectedError`."""
         call = await self.find(name, who)
         return await self._store.calls.messages(call.name, limit=max(1, call.messages))
 
     async def presences(self) -> dict[str, Presence]:
-        """Where everybody was last, by member. Raises `CommandError`."""
+        """Where everybody was last, by member. Raises `ExpectedError`."""
         return await self._store.calls.presences()
 
     async def set_doing(self, who: Principal, doing: str) -> None:
-        """Say what somebody is doing, for everybody to see; empty: nothing any more. Raises `CommandError`."""
+        """Say what somebody is doing, for everybody to see; empty: nothing any more. Raises `ExpectedError`."""
         await self._store.calls.set_doing(who.id, doing)
         call = await self._store.calls.current(who.id)
         self._feed.note_doing(call, who.id, doing)
         self._bus.publish(PresenceReported(call=call, member=who.id, name=who.name, doing=doing))
 
     async def note_typing(self, who: Principal) -> None:
-        """Note that somebody types; it holds for some seconds, or until they have spoken. Raises `CommandError`."""
+        """Note that somebody types; it holds for some seconds, or until they have spoken. Raises `ExpectedError`."""
         now = time.monotonic()
         words, noted = self._typing.get(who.id, ("", -TYPES_FOR))
         if now - noted < TYPES_FOR / 2:
@@ -430,7 +430,7 @@ class CallService:
         return await self._store.calls.message(said.call, said.seq)
 
     async def history(self, name: str, who: Principal, *, limit: int, before: int | None = None) -> list[CallMessage]:
-        """The newest messages of a call, oldest first; a person has then seen them. Raises `CommandError`."""
+        """The newest messages of a call, oldest first; a person has then seen them. Raises `ExpectedError`."""
         call = await self.find(name, who)
         found = await self._store.calls.messages(call.name, before=before, limit=limit)
         if found and before is None and not who.is_agent:
@@ -494,7 +494,7 @@ class CallService:
             return await self._store.calls.find(call.name)  # as far as it got
 
     async def note_run(self, name: str, line: str, who: Principal, *, failed: bool = False, id: str = "") -> bool:
-        """Tell a call which command somebody ran there; returns whether it was told. Raises `CommandError`.
+        """Tell a call which command somebody ran there; returns whether it was told. Raises `ExpectedError`.
 
         Not the lobby, in which everybody is, nor what is about calls itself: that is told or seen there anyway. `id`:
         of the message; empty: a new one.

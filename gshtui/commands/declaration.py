@@ -454,6 +454,7 @@ class Assessment(msgspec.Struct, frozen=True):
 RunStage = Callable[["Command[Any]", Any, Invocation], Awaitable[Outcome]]
 """(command, validated parameters, invocation) → outcome. Raises `CommandError`."""
 Handler = Callable[[Invocation, P], Awaitable[Outcome]]
+"""Raises any `ExpectedError` as it comes: who runs a command makes it a `CommandError`."""
 Assess = Callable[[Invocation, P], Awaitable[Assessment]]
 Complete = Callable[[Invocation, str, str], Awaitable[list[str]]]
 """(invocation, parameter, typed so far) → values that fit."""

@@ -37,7 +37,7 @@ from gshtui.text.unified_diff import count_changes, make_diff
 
 _NOTHING = LineValue("", "")
 RealPath = Callable[[Invocation, str], Path]
-"""The real file that a path means for a caller. Raises `CommandError`."""
+"""The real file that a path means for a caller. Raises `ExpectedError`."""
 _SHOWN = 72
 """Characters of a variable in the list."""
 PIPE = (
@@ -197,7 +197,7 @@ class _Programs:
 
 
 def path_on_disk(invocation: Invocation, path: str) -> Path:
-    """The file or folder on disk; without virtual files, each path is a real one. Raises `CommandError`."""
+    """The file or folder on disk; without virtual files, each path is a real one. Raises `ExpectedError`."""
     try:
         return (invocation.cwd / Path(path).expanduser()).resolve()
     except (OSError, RuntimeError, ValueError) as error:

@@ -138,7 +138,7 @@ def _named(plugin: Plugin) -> str:
 
 
 async def _ask_approval(invocation: Invocation, wanted: ApprovePlugin) -> Question | None:
-    """What it brings, and what it may do then. Raises `CommandError`."""
+    """What it brings, and what it may do then. Raises `ExpectedError`."""
     key = plugins.plugin_key(wanted.name, invocation.cwd)
     found = await asyncio.to_thread(lambda: plugins.named_plugins(key, invocation.project))
     asked = [one for one in found if one.state != "approved"]

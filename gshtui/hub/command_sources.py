@@ -258,7 +258,7 @@ def names_taken(loaded: Loaded, store: Callable[[], Store | None]) -> NamesTaken
 
 
 def agent_screen(fleet: Callable[[], Fleet | None]) -> Look:
-    """Finds an agent's row and its screen. Raises `CommandError`."""
+    """Finds an agent's row and its screen. Raises `ExpectedError`."""
 
     async def screen(agent: str) -> tuple[AgentRow, PaneInfo, tuple[str, ...]]:
         from gshtui.commands.declaration import CommandError

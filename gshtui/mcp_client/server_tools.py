@@ -153,7 +153,7 @@ class _ServerTool:
         )
 
     async def run(self, invocation: Invocation, parameters: McpParameters) -> Outcome:
-        """Call it. Raises `CommandError`."""
+        """Call it. Raises `ExpectedError`."""
         from gshtui.mcp_client import answer_outcome  # with the SDK's types
 
         arguments = parameters.model_dump(mode="json", exclude_unset=True)

@@ -19,6 +19,7 @@ from gshtui.commands.declaration import CommandError
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.store.tables.call_table import PIN_BYTES
+from gshtui.system.expected_error import ExpectedError
 from tests.kit.endings import closing_async
 from tests.kit.mail_harness import MailHarness, open_mail
 from tests.kit.tmux import eventually
@@ -65,10 +66,10 @@ async def published(m: MailHarness, kind: type[Event]) -> list[Any]:
 async def test_create_join_leave_and_what_cannot_be(tmp_path: Path) -> None:
     async with open_mail(tmp_path / "gsh.db") as m:
         await call_of(m)
-        with pytest.raises(CommandError, match="already"):
+        with pytest.raises(StoreError, match="already"):
             await m.calls.create("audio", AMY)
         for bad in ("", "a b", "../x", "x" * 41, "12", "-x", "ä"):
-            with pytest.raises(CommandError, match="cannot be a call's name"):
+            with pytest.raises(ExpectedError, match="cannot be a call's name"):
                 await m.calls.create(bad, AMY)
         assert (await m.calls.find("", AMY)).name == "audio"
         left = await m.calls.leave("", AMY)
@@ -77,9 +78,9 @@ async def test_create_join_leave_and_what_cannot_be(tmp_path: Path) -> None:
             await m.calls.leave("", AMY)
         with pytest.raises(CommandError, match="not in the call"):
             await m.calls.post_message(AMY, "audio", "hello")
-        with pytest.raises(CommandError, match="no call 'nothing'"):
+        with pytest.raises(StoreError, match="no call 'nothing'"):
             await m.calls.join("nothing", AMY)
-        with pytest.raises(CommandError, match="lobby always exists"):
+        with pytest.raises(ExpectedError, match="lobby always exists"):
             await m.calls.remove(LOBBY, AMY)
         await m.calls.remove("audio", AMY)
         assert await m.store.calls.names() == [LOBBY]
@@ -270,7 +271,7 @@ async def test_a_branch_has_what_was_said_until_then(tmp_path: Path) -> None:
         assert [pin.name for pin in await m.store.calls.pins("other")] == ["goals.md"]
         await m.calls.post_message(AMY, "other", "on", alone=False)
         assert "amy: on" not in await texts(m)
-        with pytest.raises(CommandError, match="no message 99"):
+        with pytest.raises(StoreError, match="no message 99"):
             await m.calls.create("third", AMY, branch_of="audio", at=99)
 
 
@@ -284,7 +285,7 @@ async def test_pinned_documents_have_a_limit_and_are_in_the_section(tmp_path: Pa
         assert [passage.section for passage in section.passages] == ["call", "call"]
         assert "Answer in French." in section.passages[0].text and "ship it" in section.passages[1].text
         assert section.passages[1].path == "/calls/audio/context/pinned/goals.md"
-        with pytest.raises(CommandError, match="at most"):
+        with pytest.raises(StoreError, match="at most"):
             await m.calls.pin("audio", "big", "x" * (PIN_BYTES + 1), AMY)
         with pytest.raises(StoreError, match="together"):
             for number in range(6):

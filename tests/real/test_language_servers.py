@@ -16,11 +16,11 @@ from gshtui.code.code_queries import Asked, find_definitions, find_references, f
 from gshtui.code.language_server import LanguageServer
 from gshtui.code.language_servers import LanguageServers
 from gshtui.code.lsp_client import LanguageServerError
-from gshtui.commands.declaration import CommandError
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings import trust
 from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import CodeSettings, LanguageServerSettings, Sandbox
+from gshtui.system.expected_error import ExpectedError
 from gshtui.tools.code.code_commands import commands as code_commands
 from gshtui.tools.commands import commands
 from gshtui.tools.files.file_paths import FilePaths
@@ -136,7 +136,7 @@ async def test_questions_about_symbols(tmp_path: Path) -> None:
             ("diagnostics", "b.txt", "No language server for b.txt is installed"),
         ):
             code.write_file("b.txt", "")
-            with pytest.raises(CommandError, match=error):
+            with pytest.raises(ExpectedError, match=error):
                 await code.code(action, name="nothing", path=path)
 
 
@@ -215,7 +215,7 @@ async def test_where_no_server_may_run_an_edit_is_as_it_was(tmp_path: Path) -> N
     """An untrusted folder, and one where they are switched off: nothing starts, and nothing is added."""
     async with code_of(tmp_path / "untrusted", "usual", trusted=False) as code:
         assert await code.write("a.fake", "BAD\n") == ""
-        with pytest.raises(CommandError, match="not trusted"):
+        with pytest.raises(LanguageServerError, match="not trusted"):
             await code.code("diagnostics", name="a.fake")
         assert "This folder is not trusted" in await code.code("servers")
         assert code.starts == 0

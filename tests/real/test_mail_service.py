@@ -15,6 +15,7 @@ from gshtui.commands.declaration import CommandError
 from gshtui.fleet.mail import outbox
 from gshtui.fleet.native.unreached_prompts import UnreachedPrompts
 from gshtui.providers.port import ProviderError
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.system.ids import new_id
 from tests.kit.mail_harness import open_mail
@@ -79,7 +80,7 @@ async def test_a_person_holds_edits_drops_and_releases_what_waits(path: Path) ->
         await m.run("mail", action="release", message=held.id)
         await m.wait_for_state(held.id, "acted")
         assert (await m.store.mail.find(dropped.id)).state == "dropped"
-        with pytest.raises(CommandError, match="is acted and can no longer be changed"):
+        with pytest.raises(StoreError, match="is acted and can no longer be changed"):
             await m.run("mail", action="edit", message=edited.id, text="too late")
         assert await m.published_states(held.id) == ["queued", "held", "queued", "submitted", "acted"]
         texts = [event.text for event in m.published(TurnStarted)]

@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from gshtui.bus.bus import Bus
 from gshtui.bus.messages import user_message
 from gshtui.bus.shell_data import ShellNote, ShellRecord
-from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome, UsageError
+from gshtui.commands.declaration import Caller, Invocation, Outcome, UsageError
 from gshtui.commands.language import lowered, validate
 from gshtui.context.retrieval import result_text, search_commands
 from gshtui.context.retrieval.search_commands import SearchPast, commands
 from gshtui.guard.secrets.redaction import Redactor
 from gshtui.shell.log.note_command import AddNote
 from gshtui.shell.log.note_command import commands as note_commands
+from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.log.log_writer import LogFile
 from gshtui.store.record.store import Store
 from gshtui.tools.shell import stored_output
@@ -243,7 +244,7 @@ async def test_people_get_columns_as_they_are(store: Store, logs: Path) -> None:
 
 async def test_a_record_that_fails_is_told_in_one_sentence(store: Store, logs: Path) -> None:
     await store.close()
-    with pytest.raises(CommandError):
+    with pytest.raises(StoreError, match="closed"):
         await search(store, logs, source="sessions", query="x")
 
 

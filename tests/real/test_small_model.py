@@ -84,7 +84,7 @@ async def test_without_a_model_the_member_is_asked_all_the_same(tmp_path: Path) 
         put = await calls.post_message(AMY, "", "@two well?")
         text = (await m.store.mail.find(put.asks[0].letter)).text
         assert not put.asks[0].refused and "4 earlier messages are left out" in text
-        with pytest.raises(CommandError, match="No model is connected"):
+        with pytest.raises(ExpectedError, match="No model is connected"):
             await calls.summarise("audio", AMY)
         await calls.set_window("audio", CallWindow("summary", summarizer="nobody"), AMY)
         with pytest.raises(CommandError, match="no agent in the call"):

@@ -48,7 +48,7 @@ IsWorking = Callable[[str], bool]
 Settle = Callable[[], Awaitable[None]]
 """Waits until the files are kept as the last turns of this process left them."""
 ForkWorktree = Callable[[Path, str], Awaitable[Path]]
-"""(folder, branch) → the new worktree's folder. Raises `CommandError`."""
+"""(folder, branch) → the new worktree's folder. Raises `ExpectedError`."""
 
 
 class RewindResult(msgspec.Struct, frozen=True):

@@ -91,7 +91,7 @@ class MemoryCommands:
         self._clean = clean
 
     async def remember(self, invocation: Invocation, parameters: RememberParameters) -> Outcome:
-        """Write a note. Raises `CommandError`."""
+        """Write a note. Raises `ExpectedError`."""
         name = await self._named(invocation, parameters.agent, parameters.key, parameters.everywhere)
         value = self._clean(parameters.value) if invocation.caller.is_agent else parameters.value
         note, before = await self._memory.put(name, await self._author(invocation), lambda _: value)
@@ -101,7 +101,7 @@ class MemoryCommands:
         return Outcome(note_data(note) | {"before": before.value if before is not None else None}, text)
 
     async def forget(self, invocation: Invocation, parameters: ForgetParameters) -> Outcome:
-        """Remove a note. Raises `CommandError`."""
+        """Remove a note. Raises `ExpectedError`."""
         name = await self._named(invocation, parameters.agent, parameters.key, parameters.everywhere)
         gone = await self._memory.remove(name)
         others = [] if gone is not None else await self._memory.find_all(name.agent, name.project)
@@ -116,7 +116,7 @@ class MemoryCommands:
         raise CommandError(f"The memory of {name.agent} has no note {one_line(name.key)!r}.", hint=hint)
 
     async def memory(self, invocation: Invocation, parameters: MemoryParameters) -> Outcome:
-        """Read notes. Raises `CommandError`."""
+        """Read notes. Raises `ExpectedError`."""
         agent, search = asked_memory(parameters)
         owner = await self._owners.owner(agent or _own(invocation))
         notes = await self._memory.find_all(owner, await self._owners.project())
@@ -151,7 +151,7 @@ class MemoryCommands:
         return Assessment(Effect.READ, visible(one_line(f"note {parameters.key}", 120)))
 
     async def assess_read(self, invocation: Invocation, parameters: MemoryParameters) -> Assessment:
-        """Reading another agent's memory is asked about. Raises `CommandError`."""
+        """Reading another agent's memory is asked about. Raises `ExpectedError`."""
         agent, search = asked_memory(parameters)
         subject = visible(one_line(f"{agent} {search or parameters.key}".strip() or "its own notes", 120))
         if not invocation.caller.is_agent or not agent:

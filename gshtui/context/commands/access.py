@@ -35,7 +35,7 @@ class ContextAccess:
         self._row = row
 
     async def target(self, invocation: Invocation, wanted: str) -> str:
-        """Return the name or id under which the agent's context is found. Raises `CommandError`."""
+        """Return the name or id under which the agent's context is found. Raises `ExpectedError`."""
         name = wanted.strip()
         caller = invocation.caller
         if name in SELF:
@@ -70,7 +70,7 @@ class ContextAccess:
         return "other"
 
     async def assess(self, invocation: Invocation, wanted: str, doing: Doing, subject: str) -> Assessment:
-        """Judge an access. Raises `CommandError`."""
+        """Judge an access. Raises `ExpectedError`."""
         target = await self.target(invocation, wanted)
         relation = await self.relation(invocation.caller.name, target) if invocation.caller.is_agent else "self"
         about = visible(one_line(f"{target} {subject}".strip(), 160))

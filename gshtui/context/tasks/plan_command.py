@@ -97,7 +97,7 @@ class StartPlan(Parameters, Returns[Plan]):
 
 
 LeavePlanMode = Callable[[Invocation, str, Literal["ask", "edit", "auto"] | None], Awaitable[None]]
-"""Gives an agent this mode; `None`: `ask` if it only plans. Raises `CommandError`."""
+"""Gives an agent this mode; `None`: `ask` if it only plans. Raises `ExpectedError`."""
 
 
 def commands(lists: TaskStore, session_of: SessionLookup, leave_plan_mode: LeavePlanMode) -> list[AnyCommand]:

@@ -264,7 +264,7 @@ class _CodeHandlers:
         self._servers = servers
 
     async def assess(self, invocation: Invocation, given: CodeParameters) -> Assessment:
-        """Judge it as reading the file that it names. Raises `CommandError`."""
+        """Judge it as reading the file that it names. Raises `ExpectedError`."""
         wanted = _bound(given)
         path = str(getattr(wanted, "path", ""))
         name = str(getattr(wanted, "name", ""))

@@ -93,7 +93,7 @@ class FileChanges:
         )
 
     async def write_virtual(self, invocation: Invocation, path: VirtualPath, content: str, *, append: bool) -> Outcome:
-        """Write a virtual file. Raises `CommandError`."""
+        """Write a virtual file. Raises `ExpectedError`."""
         path, before = await self._before(invocation, path)
         await self._paths.files.write(invocation.caller, path, content, append=append)
         after = appended(before or "", content) if append else content
@@ -106,28 +106,28 @@ class FileChanges:
     async def assess_virtual(
         self, invocation: Invocation, path: VirtualPath, tool: str, content: str, *, append: bool
     ) -> Assessment:
-        """Judge it, with what it would change. Raises `CommandError`."""
+        """Judge it, with what it would change. Raises `ExpectedError`."""
         path, before = await self._before(invocation, path)
         after = appended(before or "", content) if append else content
         change = unified_diff.make_diff(before or "", after, str(path), new=before is None)
         return await assess_virtual(self._paths, invocation, path, tool, writes=True, change=change)
 
     async def append(self, invocation: Invocation, parameters: AppendParameters) -> Outcome:
-        """Add lines at the end of a file. Raises `CommandError`."""
+        """Add lines at the end of a file. Raises `ExpectedError`."""
         found = self._paths.resolve(invocation, parameters.path)
         if isinstance(found, VirtualPath):
             return await self.write_virtual(invocation, found, parameters.content, append=True)
         return await asyncio.to_thread(self._append_real, found, parameters.content)
 
     async def assess_append(self, invocation: Invocation, parameters: AppendParameters) -> Assessment:
-        """Judge it as writing the file. Raises `CommandError`."""
+        """Judge it as writing the file. Raises `ExpectedError`."""
         found = self._paths.resolve(invocation, parameters.path)
         if isinstance(found, VirtualPath):
             return await self.assess_virtual(invocation, found, "append", parameters.content, append=True)
         return await asyncio.to_thread(self._assess_append_real, found, parameters.content)
 
     async def mkdir(self, invocation: Invocation, parameters: MkdirParameters) -> Outcome:
-        """Make a folder. Raises `CommandError`."""
+        """Make a folder. Raises `ExpectedError`."""
         found = self._paths.resolve(invocation, parameters.path)
         if isinstance(found, VirtualPath):
             await self._paths.files.make_folder(invocation.caller, found)
@@ -135,7 +135,7 @@ class FileChanges:
         return await asyncio.to_thread(self._make_real, found)
 
     async def assess_mkdir(self, invocation: Invocation, parameters: MkdirParameters) -> Assessment:
-        """Judge it as writing the folder. Raises `CommandError`."""
+        """Judge it as writing the folder. Raises `ExpectedError`."""
         found = self._paths.resolve(invocation, parameters.path)
         if isinstance(found, VirtualPath):
             return await assess_virtual(self._paths, invocation, found, "mkdir", writes=True)
@@ -148,7 +148,7 @@ class FileChanges:
         return await asyncio.to_thread(judge)
 
     async def assess_rm(self, invocation: Invocation, parameters: RemovePath) -> Assessment:
-        """Judge it: only a person's answer counts, unless it is the caller's own note. Raises `CommandError`."""
+        """Judge it: only a person's answer counts, unless it is the caller's own note. Raises `ExpectedError`."""
         found = self._paths.resolve(invocation, parameters.path)
         if isinstance(found, VirtualPath):
             return await assess_virtual(self._paths, invocation, found, "rm", writes=True)
@@ -244,7 +244,7 @@ def _lines(before: str, content: str) -> str:
 
 
 def _changeable(found: RealPath) -> Location:
-    """A location that tools may change. Raises `CommandError`."""
+    """A location that tools may change. Raises `ExpectedError`."""
     place = path_location.locate(found.invocation, found.asked)
     if why := sensitive_paths.guarded(place.real) or sensitive_paths.guarded(place.path):
         raise CommandError(f"No tool may write {place.shown}.", hint=why)
@@ -254,7 +254,7 @@ def _changeable(found: RealPath) -> Location:
 
 
 def _removable(found: RealPath, *, recursive: bool) -> tuple[Location, int]:
-    """What would be removed, and how many files that is. Raises `CommandError`."""
+    """What would be removed, and how many files that is. Raises `ExpectedError`."""
     place = _changeable(found)
     link = place.path.name not in ("", ".", "..") and place.path.is_symlink()
     if link:
@@ -282,7 +282,7 @@ def _is_root(found: RealPath, place: Location) -> bool:
 
 
 def _count(place: Location) -> int:
-    """List the files below a folder; raise if one is write-protected. Raises `CommandError`."""
+    """List the files below a folder; raise if one is write-protected. Raises `ExpectedError`."""
     count = 0
     for folder, folders, files in os.walk(place.real):
         for name in (*folders, *files):

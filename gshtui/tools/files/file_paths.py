@@ -53,7 +53,7 @@ class AllowedPaths:
         self._patterns = [rule[0] for rule in rules if rule is not None]
 
     def check_real(self, project: Path, path: Path) -> None:
-        """Refuse a real path that is not one of them. Raises `CommandError`."""
+        """Refuse a real path that is not one of them. Raises `ExpectedError`."""
         root, found = os.path.realpath(project), os.path.realpath(path)
         relative = os.path.relpath(found, root)
         if relative == os.pardir or relative.startswith(os.pardir + os.sep):
@@ -63,7 +63,7 @@ class AllowedPaths:
         raise self._refused(relative)
 
     def check_virtual(self, path: VirtualPath) -> None:
-        """Refuse a virtual path that is not one of them, or below one. Raises `CommandError`."""
+        """Refuse a virtual path that is not one of them, or below one. Raises `ExpectedError`."""
         name = "/".join(path.steps)
         if not any(name == one or name.startswith(f"{one}/") for one in self._virtual):
             raise self._refused(f"/{name}")
@@ -147,12 +147,12 @@ class FilePaths:
         return not (invocation.cwd / asked.removeprefix("./").partition("/")[0]).exists()
 
     def virtual(self, invocation: Invocation, asked: str) -> VirtualPath | None:
-        """The virtual path that it means; `None`: it is a real one. Raises `CommandError`."""
+        """The virtual path that it means; `None`: it is a real one. Raises `ExpectedError`."""
         found = self.resolve(invocation, asked)
         return found if isinstance(found, VirtualPath) else None
 
     def real_path(self, invocation: Invocation, asked: str) -> Path:
-        """The real file or folder that it means, for a program. Raises `CommandError`."""
+        """The real file or folder that it means, for a program. Raises `ExpectedError`."""
         found = self.resolve(invocation, asked)
         if isinstance(found, VirtualPath):
             raise CommandError(

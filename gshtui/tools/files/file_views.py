@@ -100,21 +100,21 @@ class FileViews:
         self._paths = paths
 
     async def cat(self, invocation: Invocation, parameters: CatParameters) -> Outcome:
-        """Show files whole. Raises `CommandError`."""
+        """Show files whole. Raises `ExpectedError`."""
         found = [file for asked in _wanted(parameters) for file in await self._texts(invocation, asked)]
         data = {"files": [{"path": file.path, "text": file.text, "bytes": file.size} for file in found]}
         return _shown(invocation, data, "".join(_ended(literal(file.text), len(found) > 1) for file in found))
 
     async def head(self, invocation: Invocation, parameters: PartParameters) -> Outcome:
-        """Show the first lines. Raises `CommandError`."""
+        """Show the first lines. Raises `ExpectedError`."""
         return await self._part(invocation, parameters, first=True)
 
     async def tail(self, invocation: Invocation, parameters: PartParameters) -> Outcome:
-        """Show the last lines. Raises `CommandError`."""
+        """Show the last lines. Raises `ExpectedError`."""
         return await self._part(invocation, parameters, first=False)
 
     async def ls(self, invocation: Invocation, parameters: LsParameters) -> Outcome:
-        """List a folder. Raises `CommandError`."""
+        """List a folder. Raises `ExpectedError`."""
         path, nodes = await self._nodes(invocation, parameters.path)
         shown = [node for node in nodes if parameters.all or not node.hidden]
         data = {"path": path, "entries": [_entry(node, long=parameters.long) for node in shown]}
@@ -128,7 +128,7 @@ class FileViews:
         return as_data(outcome) if about_things else outcome
 
     async def cd(self, invocation: Invocation, parameters: CdParameters) -> Outcome:
-        """Work in another folder. Raises `CommandError`."""
+        """Work in another folder. Raises `ExpectedError`."""
         found = self._paths.resolve(invocation, parameters.to)
         if isinstance(found, RealPath):
             place = await asyncio.to_thread(path_location.locate, found.invocation, found.asked)
@@ -149,11 +149,11 @@ class FileViews:
         return Outcome({"path": folder}, folder)
 
     async def assess_cat(self, invocation: Invocation, parameters: CatParameters) -> Assessment:
-        """Judge reading the files: each of them counts. Raises `CommandError`."""
+        """Judge reading the files: each of them counts. Raises `ExpectedError`."""
         return _together([one for asked in _wanted(parameters) for one in await self._each(invocation, asked, "cat")])
 
     async def assess_part(self, invocation: Invocation, parameters: PartParameters) -> Assessment:
-        """Judge reading a part of a file. Raises `CommandError`."""
+        """Judge reading a part of a file. Raises `ExpectedError`."""
         if parameters.text is not None:
             return Assessment(Effect.READ, "what is piped")
         found = self._paths.resolve(invocation, _named(parameters))
@@ -164,11 +164,11 @@ class FileViews:
         return _together([await assess_virtual(self._paths, invocation, found, "read"), *inside])
 
     async def assess_ls(self, invocation: Invocation, parameters: LsParameters) -> Assessment:
-        """Judge listing a folder. Raises `CommandError`."""
+        """Judge listing a folder. Raises `ExpectedError`."""
         return await self._assess(invocation, parameters.path, "ls")
 
     async def assess_cd(self, invocation: Invocation, parameters: CdParameters) -> Assessment:
-        """Judge entering a folder: as listing it, since it tells whether there is one. Raises `CommandError`."""
+        """Judge entering a folder: as listing it, since it tells whether there is one. Raises `ExpectedError`."""
         return await self._assess(invocation, parameters.to, "ls")
 
     async def assess_nothing(self, invocation: Invocation, parameters: PwdParameters) -> Assessment:
@@ -191,7 +191,7 @@ class FileViews:
         return [f"{head}{slash}{node.name}{'/' if node.kind != 'file' else ''}" for node in fits][:200]
 
     async def _each(self, invocation: Invocation, asked: str, tool: str) -> list[Assessment]:
-        """Judge every file that a path means. Raises `CommandError`."""
+        """Judge every file that a path means. Raises `ExpectedError`."""
         found = self._paths.resolve(invocation, asked)
         if not isinstance(found, VirtualPath):
             return [await self._assess(invocation, asked, tool)]
@@ -312,7 +312,7 @@ def _together(found: Sequence[Assessment]) -> Assessment:
 async def assess_virtual(
     paths: FilePaths, invocation: Invocation, path: VirtualPath, tool: str, *, writes: bool = False, change: str = ""
 ) -> Assessment:
-    """Judge a virtual file: what the mount says of this caller. Raises `CommandError`."""
+    """Judge a virtual file: what the mount says of this caller. Raises `ExpectedError`."""
     subject = visible(one_line(str(path), 200))
     if path.steps == (SHARED,):
         return Assessment(Effect.READ, subject)

@@ -55,7 +55,7 @@ class VirtualTools:
         self._changes = changes
 
     async def read(self, invocation: Invocation, path: VirtualPath, parameters: ReadParameters) -> Outcome:
-        """A file's numbered lines, or a folder's entries. Raises `CommandError`."""
+        """A file's numbered lines, or a folder's entries. Raises `ExpectedError`."""
         if await self._is_folder(invocation, path):
             return await self._views.ls(invocation, LsParameters.model_validate({"path": str(path), "all": True}))
         outcome = await self._views.cat(invocation, CatParameters.model_validate({"path": str(path)}))
@@ -68,24 +68,24 @@ class VirtualTools:
         return Outcome(data, text or "(the file is empty)" if not lines else text or f"[it has {len(lines)} lines]")
 
     async def assess_read(self, invocation: Invocation, path: VirtualPath, parameters: object) -> Assessment:
-        """Judge reading it. Raises `CommandError`."""
+        """Judge reading it. Raises `ExpectedError`."""
         return await assess_virtual(self._paths, invocation, path, "read")
 
     async def grep(self, invocation: Invocation, path: VirtualPath, parameters: GrepParameters) -> Outcome:
-        """Search the files below it that the caller may read without a question. Raises `CommandError`."""
+        """Search the files below it that the caller may read without a question. Raises `ExpectedError`."""
         texts = await self._texts(invocation, path)
         return await grep.search_texts(self._config, invocation, parameters, texts)
 
     async def write(self, invocation: Invocation, path: VirtualPath, parameters: WriteParameters) -> Outcome:
-        """Write it. Raises `CommandError`."""
+        """Write it. Raises `ExpectedError`."""
         return await self._changes.write_virtual(invocation, path, parameters.content, append=False)
 
     async def assess_write(self, invocation: Invocation, path: VirtualPath, parameters: WriteParameters) -> Assessment:
-        """Judge writing it. Raises `CommandError`."""
+        """Judge writing it. Raises `ExpectedError`."""
         return await self._changes.assess_virtual(invocation, path, "write", parameters.content, append=False)
 
     async def refuse(self, invocation: Invocation, path: VirtualPath, parameters: object) -> NoReturn:
-        """Say what to use instead. Raises `CommandError`."""
+        """Say what to use instead. Raises `ExpectedError`."""
         hint = "`ls` and `grep` find virtual files, and `write` and `append` change them."
         raise CommandError(f"{path} is a virtual path; this works on real files.", hint=hint)
 
