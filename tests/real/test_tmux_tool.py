@@ -9,6 +9,7 @@ import pytest
 
 from gshtui.commands.declaration import CommandError
 from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.tmux_errors import TmuxError
 from tests.kit.home import Home
 from tests.kit.record import ROOT
 from tests.kit.terminal_tools import TerminalTools
@@ -58,7 +59,7 @@ async def test_text_without_enter_waits_and_keys_are_pressed_by_name(terminals: 
     await terminals.run("tmux", action="keys", pane=row.id, keys=["Ctrl+C"])
     assert (await terminals.run("tmux", action="wait_ready", pane=row.id, timeout=30)).data["reason"] == "dead"
     await terminals.open_shell()
-    with pytest.raises(CommandError, match="There is no key 'Strg-X'"):
+    with pytest.raises(TmuxError, match="There is no key 'Strg-X'"):
         await terminals.assess("tmux", action="keys", pane="main", keys=["Strg-X"])
 
 
