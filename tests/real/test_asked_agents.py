@@ -299,6 +299,42 @@ async def test_an_update_of_the_program_is_followed_in_the_same_terminal(tmux: T
     assert run_gsh("hub", "stop", "--yes").code == 0
 
 
+def of_old(work: str) -> list[str]:
+    """A program that does this as one that was installed before this one."""
+    begin = "import gshtui.system.installation as it; it.INSTALLED_AT = 1; import sys; from pathlib import Path\n"
+    return [sys.executable, "-c", begin + work]
+
+
+@pytest.mark.tmux
+async def test_an_agent_waits_while_a_hub_of_the_old_program_works(tmux: TmuxServer, tmp_path: Path) -> None:
+    assert run_gsh("hub", "stop", "--yes").code == 0
+    _, works = prepare_spec(tmp_path, "run command sleep 300")
+    _, waits = prepare_spec(tmp_path, agent="0013")
+    serve = (
+        "from gshtui.headless.servers.keeper_process import KeeperTerms, run_keeper; run_keeper(KeeperTerms(idle=0))"
+    )
+    run = f"from gshtui.headless.agents.agent_terminal import run_agent; run_agent(Path({str(works)!r}))"
+    old = await asyncio.create_subprocess_exec(*of_old(serve), env=environment())
+    try:
+        await eventually(lambda: asyncio.to_thread(hub))
+        panes = [
+            await tmux.spawn(f"gsh-agent-{number}", argv, cwd=tmp_path, env=environment(), width=80, height=24)
+            for number, argv in (("0012", of_old(run)), ("0013", command(["agent", "run", "--spec", str(waits)])))
+        ]
+        await shown(tmux, panes[0].pane, "sleep 300", "1 allow")
+        await shown(tmux, panes[1].pane, "the agent waits for it")
+        starting = asyncio.create_task(asyncio.to_thread(run_gsh, "hub", "start"))
+        await tmux.type_bytes(panes[0].pane, b"4\r")
+        await shown(tmux, panes[1].pane, "idle")
+        await starting
+        assert hub() not in (0, old.pid) and await old.wait() == 0
+    finally:
+        if old.returncode is None:
+            old.kill()
+            await old.wait()
+    assert run_gsh("hub", "stop", "--yes").code == 0
+
+
 async def test_what_the_hub_cannot_run_is_said_in_the_terminal(tmp_path: Path) -> None:
     _, file = prepare_spec(tmp_path)
     line = command(["agent", "run", "--spec", str(file)])
