@@ -235,12 +235,20 @@ def test_a_failed_one_says_what_was_wrong_and_not_its_banner() -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "said"), [(40, "○ review idle · 1 new"), (24, "○ review 1 new"), (21, "○ review 1 new")]
+    ("width", "said"), [(40, "○ review idle · 1 new"), (24, "○ review idle +1 "), (21, "○ review idle ")]
 )
-def test_what_is_new_is_said_where_there_is_no_room_for_how_it_is(width: int, said: str) -> None:
+def test_how_it_is_and_since_when_come_before_what_is_new(width: int, said: str) -> None:
     has_news = row("0009", "review", status="idle", unread=1, status_at=NOW - 700)
     line = draw_agents(list_agents(after(*changed(has_news))), width, NOW)[0][0].plain
-    assert line.startswith(said) and "…" not in line
+    assert line.startswith(said) and "…" not in line and line.endswith("12 min")
+
+
+@pytest.mark.parametrize("width", [24, 26, 34])
+@pytest.mark.parametrize(("facts", "said"), [({"unread": 12}, "idle"), ({"needs_you": True}, "needs you")])
+def test_a_long_name_gives_way_to_how_it_is(width: int, facts: dict[str, int], said: str) -> None:
+    one = row("0009", "parser-tests-refactoring", status="idle", status_at=NOW - 11, **facts)
+    line = draw_agents(list_agents(after(*changed(one))), width, NOW)[0][0].plain
+    assert re.search(rf" pars.*….*g {said}\b.* 10 s$", line), line
 
 
 def test_a_killed_one_says_how_long_it_can_come_back() -> None:

@@ -156,7 +156,7 @@ def _tree(agents: list[AgentView]) -> tuple[AgentPlace, ...]:
 
 COLUMNS = 58
 """Cells from which on each fact has a column of its own, with a heading: those of the pane in a window of 60."""
-_NAME = 8
+_NAME = 7
 """Cells of a name that say whose it is."""
 _TASK = 9
 """Cells below which nothing is said behind a state."""
@@ -310,22 +310,25 @@ def _head(agent: AgentView, width: int, age: str, chosen: bool, said: Content, t
     """
     sign, colour = _sign(agent)
     tail = Content.styled(age, _MUTED)
-    called, state = _clean(agent.row.name), said.plain.partition(" · ")[0]
-    least = min(cell_len(called), _NAME)
-    room = width - 2 - 1 - cell_len(state)
+    called, words = _clean(agent.row.name), said.plain.partition(" · ")[0]
+    state, least = said[: len(words)], min(cell_len(called), _NAME)
+    room = width - 2 - 1 - state.cell_length
     if room - 1 - tail.cell_length < least:
         tail = Content("")
     if room < least:
-        said, state, room = Content(""), "", width - 2
+        said, state, room = Content(""), Content(""), width - 2
     room -= tail.cell_length + bool(tail)
+    news = Content.styled(f" +{agent.row.unread}", "$primary") if agent.row.unread and state else Content("")
+    wordings = (said, state + news, state)
+    whole = next((one for one in wordings if one.cell_length <= room + state.cell_length - cell_len(called)), None)
+    said = whole or next(one for one in wordings[1:] if one.cell_length <= room + state.cell_length - least)
+    room += state.cell_length - said.cell_length
     name = Content.styled(fit_middle(called, max(1, room)), f"bold{' underline' * chosen}")
-    room += bool(state) + cell_len(state) - 1 - name.cell_length
-    if cell_len(state) <= room < said.cell_length:
-        said = said[len(state) + 3 :] if agent.row.unread else said[: len(state)]
-    if task and room >= said.cell_length + _TASK:
-        said = Content.assemble(said, (f" · {task}", _MUTED))
+    room -= name.cell_length
+    if task and room >= _TASK:
+        said = Content.assemble(said, (f" · {task}", _MUTED)).truncate(said.cell_length + room, ellipsis=True)
     if said.cell_length:
-        name = Content.assemble(name, " ", said.truncate(room, ellipsis=True))
+        name = Content.assemble(name, " ", said)
     gap = " " * (width - 2 - name.cell_length - tail.cell_length)
     return Content.assemble((f"{sign} ", colour), name, gap, tail).truncate(width, ellipsis=True)
 

@@ -34,11 +34,9 @@ AT_ONCE = 12
 SLOWLY = 0.25
 """Seconds between redraws of a longer list."""
 _ROOMY = 22
-"""Columns from which on the title says in words how many were found."""
-_WORDY = 30
-"""Columns from which on it says in words that some wait for the person, whether or not the pane is focused."""
+"""Columns from which on the title says how many wait for the person, or of how many what was found is."""
 _WIDE = 34
-"""Columns from which on there is a word between their numbers, too."""
+"""Columns from which on it says all of both."""
 
 
 class AgentsPane(Pane):
@@ -176,15 +174,14 @@ class AgentsPane(Pane):
     def _label(self) -> None:
         agents = [placed.agent for placed in self.listing.placed]
         waiting = sum(agent.waits_for_you for agent in agents)
-        of = " of " if self.columns >= _ROOMY else "/"
-        asks = f" {'needs' if waiting == 1 else 'need'} you" if self.columns >= _WORDY else " ◆"
-        some = f"{waiting}{' of ' if self.columns >= _WIDE else '/'}{len(agents)}{asks}"
-        words = some if waiting and len(agents) > 1 else str(len(agents))
         if self._words:
-            count = f"{len(agents)}{of}{len(self.state.agents)}"
-            self.label(f"{count} agents" if self.columns >= _ROOMY else count)
+            of = f" of {len(self.state.agents)}{' agents' if self.columns >= _WIDE else ''}"
+            self.label(f"{len(agents)}{of if self.columns >= _ROOMY else ''}")
+        elif waiting and len(agents) > 1 and self.columns >= _ROOMY:
+            of = f" of {len(agents)}" if self.columns >= _WIDE else ""
+            self.label(f"{waiting}{of} {'needs' if waiting == 1 else 'need'} you")
         else:
-            self.label(words if len(agents) > 1 else "")
+            self.label(str(len(agents)) if len(agents) > 1 else "")
 
     # Keys and mouse
 
