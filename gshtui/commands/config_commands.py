@@ -36,7 +36,9 @@ from gshtui.settings.keys import flat, known_keys
 from gshtui.settings.loader import Loaded
 from gshtui.settings.model import schema
 from gshtui.settings.toml_file import Origin, Problem, read_bytes
+from gshtui.text.markdown_table import bare_columns, cell, facts
 from gshtui.text.sanitise import one_line, visible
+from gshtui.text.verbatim import fenced
 
 _LONGEST_NAME = 4_096
 """Characters of a path, at most, as the system has it."""
@@ -338,7 +340,8 @@ def _quoted(text: str) -> str:
 
 def _render_settings(found: calls.ShownSettings) -> Outcome:
     data = report(found.loaded, found.key)
-    return Outcome(data, report_text(data))
+    text = report_text(data)
+    return Outcome(data, fenced(text), aloud=text)
 
 
 def _render_value(found: calls.SettingValue) -> Outcome:
@@ -347,11 +350,12 @@ def _render_value(found: calls.SettingValue) -> Outcome:
 
 def _render_places(found: calls.ConfigPlaces) -> Outcome:
     data = {name: str(path) for name, path in found.paths.items()}
-    return Outcome(data, "\n".join(f"{name:8} {path}" for name, path in data.items()))
+    text = facts((name, cell(path)) for name, path in data.items())
+    return Outcome(data, text, plain=bare_columns(text))
 
 
 def _render_schema(found: calls.SettingsSchema) -> Outcome:
-    return Outcome(found.schema, json.dumps(found.schema, indent=2, ensure_ascii=False))
+    return Outcome(found.schema, fenced(json.dumps(found.schema, indent=2, ensure_ascii=False)))
 
 
 def _render_changed(done: calls.ChangedSetting) -> Outcome:

@@ -43,7 +43,8 @@ def line_printed(outcome: Outcome, *, as_json: bool, plain: bool, aloud: bool = 
         return ended(outcome) | {"parts": parts}
     if aloud and not outcome.cut and not outcome.plain == outcome.text != "":
         return ended(outcome) | {"text": outcome.aloud or outcome.text, "fits": False, "aside": "", "own": True}
-    return printed(outcome if plain or aloud else replace(outcome, plain=""), as_json=as_json) | {"own": False}
+    said = printed(outcome if plain or aloud else replace(outcome, plain=""), as_json=as_json)
+    return said | {"own": False, "drawn": said.get("own", False)}
 
 
 def failed(error: CommandError) -> dict[str, Any]:

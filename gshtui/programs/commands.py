@@ -7,7 +7,7 @@ Registered by the hub.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
@@ -35,6 +35,7 @@ from gshtui.programs.hooks import hooks
 from gshtui.programs.profiles.profile import STATUS_RECORDS, Profile, is_untested
 from gshtui.programs.profiles.profile_files import LoadedProfiles, ProfileError, load
 from gshtui.settings.loader import Loaded
+from gshtui.text.markdown_table import bare_columns, cell, table
 from gshtui.text.verbatim import fenced
 
 _STATES = {
@@ -134,7 +135,7 @@ def commands(config: Loaded, look: Look, read: Callable[[], LoadedProfiles] = lo
             states = await asyncio.to_thread(_states, loaded)
             rows = {name: state for name, state in sorted(states.items()) if state != "impossible"}
             data = {name: {"state": state, "file": str(_file(loaded, name))} for name, state in rows.items()}
-            return Outcome(data, "\n".join(f"{name:10} {_STATES[state]}" for name, state in rows.items()))
+            return _table(data, ("program", "hooks"), ((name, _STATES[state]) for name, state in rows.items()))
         profile = _named(loaded, parameters.name, f"program_hooks {parameters.action}")
         try:
             return await asyncio.to_thread(_change, profile, parameters.action == "remove", parameters.yes)
@@ -230,11 +231,17 @@ def _render_list(_invocation: Invocation, found: ProfileList) -> Outcome:
         }
         for one in found.profiles
     ]
-    lines = [
-        f"{one.profile.name:10} {one.profile.title:20} {_STATES[one.hooks]:20} {' · '.join(_can(one.profile))}".rstrip()
+    rows = [
+        (one.profile.name, one.profile.title, _STATES[one.hooks], " · ".join(_can(one.profile)))
         for one in found.profiles
     ]
-    return Outcome({"profiles": data, "problems": found.problems}, "\n".join([*lines, *found.problems]))
+    head = ("profile", "program", "hooks", "can")
+    return _table({"profiles": data, "problems": found.problems}, head, rows, found.problems)
+
+
+def _table(data: object, head: Sequence[str], rows: Iterable[Sequence[str]], below: Sequence[str] = ()) -> Outcome:
+    text = "\n".join([table(head, [[*map(cell, row)] for row in rows]), *[""] * bool(below), *below])
+    return Outcome(data, text, plain=bare_columns(text))
 
 
 def _render_profile(_invocation: Invocation, shown: ShownProfile) -> Outcome:

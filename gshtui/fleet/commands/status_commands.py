@@ -159,8 +159,9 @@ def commands(
                 raise CommandError("No calls here, so nobody would see it.")
             return Outcome({"doing": doing}, "Noted.")
         state = state_of(invocation, parameters.agent)
-        words = f"{_named(state.row)} — {agent_tables.status_words(state.row)}"
-        return Outcome(agent_tables.state_json(state, attach(state.row)), markdown_table.cell(words), plain=words)
+        words = f"{_named(state.row)} — {markdown_table.cell(agent_tables.status_words(state.row))}"
+        data = agent_tables.state_json(state, attach(state.row))
+        return Outcome(data, words, plain=markdown_table.without_marks(words))
 
     async def info(invocation: Invocation, parameters: AgentNameParameters) -> Outcome:
         await look()
@@ -308,4 +309,5 @@ def _presence_words(presence: Presence | None, call: str) -> str:
 
 
 def _named(row: AgentRow) -> str:
-    return f"**{row.name}**" if row.name == row.id else f"**{row.name}** ({row.id})"
+    name = f"**{markdown_table.cell(row.name)}**"
+    return name if row.name == row.id else f"{name} ({row.id})"
