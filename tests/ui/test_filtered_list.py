@@ -1,5 +1,7 @@
 """Lists that are filtered by typing: what is listed, which row is chosen, and what is tried out on the way."""
 
+import itertools
+
 import pytest
 from rich.cells import cell_len
 from textual.app import ComposeResult
@@ -143,6 +145,21 @@ def test_a_description_has_the_room_of_a_state_and_a_key_that_its_row_lacks() ->
     rows.append(ListRow("two", rows[0].detail, "not installed", "f8", mark=""))
     free, taken = (str(line).rstrip() for line in list_lines(rows, 50))
     assert free.endswith("no more.") and "…" in taken and taken.endswith("f8")
+
+
+def test_no_description_is_cut_beside_blanks() -> None:
+    keys, states = ("", "f8", "shift+tab", "a"), ("", "off", "not installed")
+    rows = [
+        ListRow(f"name {key}", "Continue another conversation of this folder", state, key)
+        for key, state in itertools.product(keys, states)
+    ]
+    for room in range(40, 140):
+        for row, line in zip(rows, list_lines(rows, room, 24), strict=True):
+            assert line.cell_length <= room
+            if "…" in line.plain and not row.state:
+                behind = line.plain.partition("…")[2]
+                assert behind.strip() == row.key and len(behind) <= len(row.key) + 3, (room, line.plain)
+            assert room < 70 or line.plain.endswith(row.key)
 
 
 @pytest.mark.parametrize("count", [9, 30])

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+import pytest
+from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
@@ -23,6 +25,7 @@ def session(id: str, title: str, cwd: str = "/src/aurora", cost: float | None = 
     return SessionInfo(id, title, cwd, "main", "anthropic", "claude-sonnet-5-5", NOW - 900, NOW - 600, 4, cost=cost)
 
 
+NAMES = {"0004": "build-and-release"}
 HERE = [session("a1", "Make the parser take empty lines", cost=1.25), session("a2", "Why is the build slow?")]
 THERE = [*HERE, session("b1", "Fix the tokens", "/src/aurora-fix"), session("c1", "A poem", "/src/other")]
 
@@ -63,7 +66,7 @@ class PickerHost(ThemedApp[None]):
     def __init__(self) -> None:
         super().__init__()
         self.source = Source()
-        self.picker = SessionsScreen(HERE, NOW, "a2", self.source, lambda folder: BRANCHES[str(folder)])
+        self.picker = SessionsScreen(HERE, NOW, "a2", self.source, lambda folder: BRANCHES[str(folder)], NAMES)
         self.answers: list[str | None] = []
 
     def compose(self) -> ComposeResult:
@@ -92,6 +95,22 @@ def test_conversations_of_one_title_say_when_they_were_begun() -> None:
     names = [row.name for row in parted(rows, begun, NOW)]
     assert names[3] == "other" and len(set(names)) == 4
     assert [len(name) - len("look · ") for name in names[:3]] == [5, 5, 16]
+    begun = [NOW, NOW + 1, NOW, NOW]
+    names = [row.name for row in parted(rows, begun, NOW)]
+    assert len(set(names)) == 4 and [len(name) for name in names] == [19, 15, 19, 5]
+
+
+@pytest.mark.parametrize("width", [200, 120])
+async def test_no_fact_is_cut_for_a_long_title_and_an_agent_has_its_name(width: int) -> None:
+    app = PickerHost()
+    long = [replace(session(f"x{n}", f"{n} " + "a long title " * 8), agent="0004") for n in range(3)]
+    app.picker._here = [replace(one, held_by="agent build-and-release") for one in long]
+    async with app.run_test(size=(width, 50)) as pilot:
+        await pressed(pilot)
+        shown = app.export_screenshot().replace("&#160;", " ")
+        assert "0004" not in shown and "agent build" not in shown
+        if width == 200:
+            assert "build-and-release" in shown and "Claude Sonnet 5.5" in shown
 
 
 async def test_conversations_are_searched_filtered_and_previewed() -> None:

@@ -182,11 +182,14 @@ class ConversationFeature(Feature):
         return found.sessions if found is not None else []
 
     async def _pick_session(self) -> None:
+        from gshtui.fleet.core.agent_calls import ListAgents
         from gshtui.settings.git_info import branch
         from gshtui.ui.conversation.session_picker import SessionsScreen
 
         here = await self.here()
-        picker = SessionsScreen(here, self.window.clock(), self.window.session, self, branch)
+        agents = await self.window.result_of(ListAgents(windows=False))
+        names = {row.id: row.name for row in agents.rows} if agents is not None else {}
+        picker = SessionsScreen(here, self.window.clock(), self.window.session, self, branch, names)
 
         def chosen(session: str | None) -> None:
             if session and (folder := picker.folder_of(session)):

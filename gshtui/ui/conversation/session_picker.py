@@ -7,7 +7,7 @@ A preview stands beside the list, or below it where there is no room. Owns what 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -82,6 +82,7 @@ class SessionsScreen(Picker):
         sessions: those of this folder, newest first.
         current: the one in front.
         branch_of: the branch that a folder has checked out.
+        names: of agents, by their ids.
     """
 
     BINDINGS = [
@@ -99,6 +100,7 @@ class SessionsScreen(Picker):
         current: str,
         source: SessionSource,
         branch_of: Callable[[Path], str],
+        names: Mapping[str, str],
     ) -> None:
         super().__init__("Conversations", [], empty="No conversations yet.", hint=_HINT, look="-full")
         self._here = sessions
@@ -107,6 +109,7 @@ class SessionsScreen(Picker):
         self._current = current
         self._source = source
         self._branch_of = cache(branch_of)
+        self._names = names
         self._elsewhere = False
         self._branch = ""
         self._saying: frozenset[str] = frozenset()
@@ -159,7 +162,9 @@ class SessionsScreen(Picker):
         from gshtui.providers.catalog import label_of
         from gshtui.text.sanitise import one_line
 
+        agent = self._names.get(session.agent, session.agent)
         held = f"in {session.held_by}" if session.held_by else f"{session.queued} unsent" if session.queued else ""
+        held = "open" if session.held_by == f"agent {agent}" else held
         held = "" if session.id == self._current else held  # its mark says so
         folder = (one_line(Path(session.cwd).name or session.cwd, 24),) if self._elsewhere else ()
         columns = (
@@ -167,7 +172,7 @@ class SessionsScreen(Picker):
             str(session.messages),
             units.money(session.cost) if session.cost is not None else "",
             one_line(self._branch_of(Path(session.cwd)), 20),
-            one_line(session.agent, 16),
+            one_line(agent, 24),
             *folder,
             one_line(label_of(session.model), 24),
         )
@@ -264,17 +269,29 @@ class SessionsScreen(Picker):
 
 
 def parted(rows: Sequence[PickerChoice], begun: Sequence[float], now: float) -> list[PickerChoice]:
-    """The rows; conversations of one title say when each was begun."""
-    count = Counter(row.name for row in rows)
-    return [
-        replace(row, name=f"{row.name} · {_when(at, now)}") if count[row.name] > 1 else row
-        for row, at in zip(rows, begun, strict=True)
-    ]
+    """The rows; conversations of one title say when each was begun, those of one minute also the second, and those of
+    one second the end of their ids.
+    """
+    names = [row.name for row in rows]
+    wordings = (
+        [_when(at, now) for at in begun],
+        [_when(at, now, seconds=True) for at in begun],
+        [f"{_when(at, now, seconds=True)} · {row.id[-4:]}" for row, at in zip(rows, begun, strict=True)],
+    )
+    parted = list(names)
+    for whens in wordings:
+        count = Counter(parted)
+        parted = [
+            f"{name} · {when}" if count[so_far] > 1 else so_far
+            for name, when, so_far in zip(names, whens, parted, strict=True)
+        ]
+    return [replace(row, name=name) for row, name in zip(rows, parted, strict=True)]
 
 
-def _when(at: float, now: float) -> str:
+def _when(at: float, now: float, *, seconds: bool = False) -> str:
     began = datetime.fromtimestamp(at)
-    return f"{began:%H:%M}" if began.date() == datetime.fromtimestamp(now).date() else f"{began:%Y-%m-%d %H:%M}"
+    time = f"{began:%H:%M:%S}" if seconds else f"{began:%H:%M}"
+    return time if began.date() == datetime.fromtimestamp(now).date() else f"{began:%Y-%m-%d} {time}"
 
 
 _COLUMNS = ("age", "msgs", "cost", "branch", "agent", "model")

@@ -126,7 +126,9 @@ class ListColumns(msgspec.Struct, frozen=True):
     def pieces(self, row: ListRow) -> list[tuple[str, Role]]:
         """A row from left to right: texts, and what each is; together at most `room` cells."""
         name = _name_pieces(fit(row.name, self.names), row.marked)
-        ends = (self.states, self.keys) if row.columns or row.state or row.key else (0, 0)
+        ends = (self.states, self.keys)
+        if not row.columns:  # the description has what its own row leaves
+            ends = (min(self.states, cell_len(row.state)), self.keys if row.state else cell_len(row.key))
         right = [TableColumn(width, right=True) for width in ends]
         columns = [TableColumn(self.names), *map(TableColumn, self.between[: len(row.columns)])]
         cells = [name, *(_cell(text, "detail") for text in row.columns)]
@@ -166,7 +168,9 @@ def list_columns(rows: Sequence[ListRow], room: int, names: int = 0, most: int =
     count = max((len(row.columns) for row in rows), default=0)
     between = [max(cell_len(row.columns[at]) for row in rows if at < len(row.columns)) for at in range(count)]
     if between or any(row.detail for row in rows):
-        most = min(most, max(_LEAST, room // 2))
+        beside = 2 + sum(width + _GAP for width in (*between, states, keys) if width)
+        whole = max(NAMES, room - beside) if between else most  # of the names, so that no fact is cut
+        most = min(most, whole, max(_LEAST, room // 2))
     else:
         marks = max((cell_len(row.mark) for row in rows), default=0)
         right = sum(column + _GAP for column in (states, keys) if column)
