@@ -163,9 +163,23 @@ def bound_parameters(command: AnyCommand, parameters: Parameters) -> Returns[Any
 
 
 def opened_list(registry: Registry, line: str) -> str:
-    """The list that a line opens in a window, being the bare name of its command; empty: none."""
+    """The list that a line opens in a window, being the bare name of its command, or a word of it that lacks what that
+    needs; empty: none.
+    """
     name = strip_slash(line).rstrip()
-    return registry.get(name).opens if name in registry else ""
+    if name in registry and (opens := registry.get(name).opens):
+        return opens
+    try:
+        stage = read_line(registry, name).only_stage
+        if stage is None or stage.name not in registry:
+            return ""
+        if not stage.arguments and not name.startswith(stage.name):  # `agent spawn` is `spawn`
+            return registry.get(stage.name).opens
+        bound(registry, name)
+    except CommandError:
+        word, *others = name.split(" ")
+        return registry.get(word).opens if word in registry and len(others) == 1 else ""
+    return ""
 
 
 def _allowed(registry: Registry, parameters: Returns[T], invocation: Invocation) -> Action[Any, T]:

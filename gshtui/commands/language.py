@@ -76,7 +76,7 @@ def signature(command: AnyCommand) -> Signature:
     found = _signature(command.parameters, command.positions, bool(command.words) or " " in command.name)
     if not command.words:
         return found
-    words = {word: one.name for word, one in command.words.items()}
+    words = {**command.elsewhere, **{word: one.name for word, one in command.words.items()}}
     return msgspec.structs.replace(
         found, words=words, names=found.names | {ACTION}, former={**found.former, ACTION: ACTION}
     )
@@ -189,7 +189,7 @@ def bind(
     where = stage.span
     try:
         command = registry.get(stage.name)
-        _refuse_elsewhere(command, stage)
+        _refuse_word(command, stage)
         given = named(signature(command), stage, source)
         values = {
             name: _shape(command, name, argument.value, _Scope(source, variables, results))
@@ -214,7 +214,7 @@ def check_stage(registry: Registry, stage: Stage, source: str, caller: Caller, *
         command = registry.get(stage.name)
         if not may_run(command, caller):
             raise refused(command.name, caller)
-        _refuse_elsewhere(command, stage)
+        _refuse_word(command, stage)
         named(signature(command), stage, source)
         if is_piped and not piped_parameter(command):
             raise _takes_nothing(command)
@@ -225,16 +225,12 @@ def check_stage(registry: Registry, stage: Stage, source: str, caller: Caller, *
         raise
 
 
-def _refuse_elsewhere(command: AnyCommand, stage: Stage) -> None:
-    """Say which command does what this one's first word asks for. Raises `UsageError`."""
+def _refuse_word(command: AnyCommand, stage: Stage) -> None:
+    """Refuse a first word that a group does not have. Raises `UsageError`."""
     by_name = next((one for one in stage.arguments if one.name == ACTION), None) if command.words else None
     first = by_name or (stage.arguments[0] if stage.arguments else None)
     if first is not None and (first is by_name or not first.name) and isinstance(first.value, TextNode):
         word = first.value.text.split(maxsplit=1)[0] if first.value.text.strip() else ""
-        if other := command.elsewhere.get(word):
-            raise _MisplacedError(
-                f"In a line, `{command.name} {word}` is `{other}`.", first.span, hint=f"Write `{other} …`."
-            )
         if command.words and (by_name is not None or not command.positions):
             if word in command.words:
                 message = f"`{word}` must be the first word after `{command.name}`."

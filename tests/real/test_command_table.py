@@ -243,6 +243,9 @@ async def test_no_word_takes_the_parameters_of_another(hub: Hub) -> None:
         ("agent send 3 target=4 is stuck", "agent send 3 text='target=4 is stuck'"),
         ("agent action=send --help", "help 'agent send'"),
         ("agent rename 3 --agent x", "agent rename 3 name='--agent x'"),
+        ("agent spawn cli=claude a task", "spawn cli=claude a task"),
+        ("agent new a task", "spawn a task"),
+        ("agent action=spawn claude", "spawn claude"),
     ],
 )
 async def test_what_a_group_was_told_by_name_it_is_told_by_its_word(hub: Hub, line: str, same: str) -> None:
@@ -259,7 +262,6 @@ async def test_what_a_group_was_told_by_name_it_is_told_by_its_word(hub: Hub, li
         ("agent kill 12 name=x", "agent kill: there is no parameter 'name'"),
         ("worktree", "`worktree` is incomplete"),
         ("guard action=lgo since=today", "`guard` has no action 'lgo'. Did you mean log?"),
-        ("agent action=spawn claude", "In a line, `agent spawn` is `spawn`."),
         ("agent 3 action=show", "`show` must be the first word after `agent`. Write `agent show …`."),
         ("agent send agent=3 agent=4 is stuck", "agent send: agent is given twice"),
         ("workflow runs all", "workflow runs: unexpected 'all'. Write `--all`."),
@@ -274,6 +276,27 @@ async def test_what_a_word_does_not_take_is_refused_in_a_sentence(hub: Hub, line
     with pytest.raises(UsageError) as caught:
         await hub.run(line)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "opened"),
+    [
+        ("spawn", "spawn"),
+        ("/agent spawn", "spawn"),
+        ("agent spawn a task", ""),
+        ("model", "models"),
+        ("model list", ""),
+        ("workflow", "workflows"),
+        ("workflow run", "workflows"),
+        ("workflow run create-git-commit", ""),
+        ("mcp rm", "servers"),
+        ("mcp ls", ""),
+        ("session resume", ""),
+        ("nothing of ours", ""),
+    ],
+)
+def test_a_word_that_lacks_what_it_needs_opens_its_list(hub: Hub, line: str, opened: str) -> None:
+    assert hub.opens(line) == opened
 
 
 async def test_a_group_without_a_word_is_refused_in_the_same_sentence_where_questions_are_asked(hub: Hub) -> None:
