@@ -13,6 +13,7 @@ TYPE_CHECKING = False  # `typing` takes longer to import than the frame takes to
 if TYPE_CHECKING:
     from gshtui.client.hub_dial import HubDial
     from gshtui.client.window_protocol import OpenRequest
+    from gshtui.settings.model import Settings
 
 
 NO_TERMINAL = """\
@@ -55,19 +56,27 @@ def open_terminal(opening: Opening) -> int:
 
 
 def _asks_for_lines() -> bool:
-    """Whether the person's settings ask for the face for screen readers; they are read only where they name it."""
+    """Whether the person's settings ask for the face for screen readers."""
+    found = settings_naming("screen_reader", "GSH_UI__SCREEN_READER")
+    return found is not None and found.ui.screen_reader
+
+
+def settings_naming(word: str, variable: str) -> Settings | None:
+    """The settings if the person's own name this word, or a variable begins so; `None`: they do not, so that nothing
+    was imported to read them.
+    """
     home = os.environ.get("XDG_CONFIG_HOME") or os.environ.get("HOME", "") + "/.config"
-    named = "GSH_UI__SCREEN_READER" in os.environ
+    named = any(name.startswith(variable) for name in os.environ)
     try:
         with open(f"{home}/gsh/config.toml", "rb") as file:  # noqa: PTH123  (importing `Path` takes longer than this)
-            named = named or b"screen_reader" in file.read()
+            named = named or word.encode() in file.read()
     except OSError:
         pass
     if not named:
-        return False
+        return None
     from gshtui.headless.commands.command_hub import load_settings
 
-    return load_settings(quiet=True).settings.ui.screen_reader
+    return load_settings(quiet=True).settings
 
 
 def open_window(opening: Opening) -> int:
@@ -133,7 +142,8 @@ def _dial(asked: OpenRequest) -> HubDial:
 
 
 _TAKEN = """\
-gsh-tui: a hub runs already, and --alone would be another one. Leave --alone out, or end it by `gsh-tui hub stop`.
+gsh-tui: a hub runs already, and --alone would start a second one.
+Leave --alone out, or stop the hub first: `gsh-tui hub stop`.
 """
 _NEEDED = 512
 """Megabytes of addresses without which libraries of a window crash instead of saying so."""

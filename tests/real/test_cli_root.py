@@ -11,6 +11,7 @@ import click
 import pytest
 
 from gshtui.cli.entry import main
+from gshtui.settings.contract import FEATURES
 from tests.kit import warm_program
 from tests.kit.command import DEADLINE, ROOT, command, environment, run_gsh, start_gsh
 from tests.kit.home import Home
@@ -257,3 +258,16 @@ def test_a_full_disk_behind_the_output_is_told_once(words: list[str]) -> None:
         )
     assert ran.returncode == 1
     assert ran.stderr.decode().count("cannot write the output: No space left on device.") == 1
+
+
+def test_help_lists_no_word_of_a_feature_that_is_switched_off() -> None:
+    from gshtui.cli.root import _OF_FEATURES
+
+    def listed(**switches: str) -> set[str]:
+        lines = run_gsh("--help", env={f"GSH_FEATURES__{name.upper()}": on for name, on in switches.items()}).out
+        return {line.split()[0] for line in lines.split("\n") if line.startswith("  ") and line.strip()}
+
+    assert set(_OF_FEATURES) <= listed(), "all are on by default"
+    assert {name for names in _OF_FEATURES.values() for name in names} == set(FEATURES)
+    assert not set(_OF_FEATURES) & listed(**dict.fromkeys(FEATURES, "false"))
+    assert set(_OF_FEATURES) - listed(ssh="false") == {"people"}, "a browser is served, too"
