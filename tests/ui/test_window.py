@@ -29,15 +29,17 @@ from gshtui.bus.events.session_events import SessionChangeRequested, SessionOpen
 from gshtui.bus.events.shell_events import InputCommandStarted
 from gshtui.client.pane_names import CHAT
 from gshtui.commands import declaration, help_command
-from gshtui.commands.declaration import CommandError, Invocation, Outcome, Parameters, ToastView, UsageError
+from gshtui.commands.declaration import CommandError, Invocation, Outcome, Parameters, Question, ToastView, UsageError
 from gshtui.commands.registry import Registry
 from gshtui.fleet.core.agent_calls import ListAgents
+from gshtui.fleet.keeper.keeper_commands import StopKeeper
 from gshtui.providers.model_command import ChangeEffort, ChangeModel, ListedModel, ModelList
 from gshtui.ui.conversation.pickers import ModelsScreen, PromptsScreen
 from gshtui.ui.conversation.session_picker import SessionsScreen
 from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.kit.transcript.transcript import Transcript
+from gshtui.ui.kit.widgets.dialogs import ConfirmScreen
 from gshtui.ui.prompt.prompt_status import PromptStatus
 from gshtui.ui.window.help import HelpScreen
 from gshtui.ui.window.main_area import SessionOffer
@@ -45,6 +47,7 @@ from gshtui.ui.window.palette import PaletteScreen
 from gshtui.ui.window.palette_entries import action_entries
 from tests.kit.conversations import conversation, conversations
 from tests.kit.fake_hub import Answer, FakeHub
+from tests.kit.keyboard import Keyboard
 from tests.kit.recorded_shell import FakeShellLog
 from tests.kit.window import NOW, Window
 
@@ -911,3 +914,26 @@ async def test_a_few_words_for_a_moment_are_shown_without_marks() -> None:
         app.perform(ListAgents())
         await settled(pilot)
         assert notices(app) == ["agent-2 (0003) runs in gsh-agent-0003."]
+
+
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize("busy", [False, True])
+async def test_who_leaves_a_hub_of_their_own_is_asked_what_ends_with_it(alone: bool, busy: bool) -> None:
+    asked = Question(StopKeeper(), "Stop the hub?", yes="Stop", losses=("The turn in parser is interrupted.",))
+    app = Window(questions={StopKeeper(): asked} if busy else {})
+    app.bridge.opening = replace(app.bridge.opening, alone=alone)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        for answer in ("escape", "y"):
+            await pilot.press("ctrl+q")
+            await settled(pilot)
+            if not (alone and busy):
+                break
+            assert isinstance(app.screen, ConfirmScreen) and app.return_code is None
+            await pilot.press("ctrl+q")  # asks once
+            await settled(pilot)
+            assert len(app.screen_stack) == 2
+            assert "The turn in parser is interrupted." in app.export_screenshot().replace("&#160;", " ")
+            Keyboard(app).post(answer)
+            await settled(pilot)
+        assert app.return_code == 0

@@ -3,20 +3,24 @@
 import asyncio
 import itertools
 import re
+from collections.abc import Sequence
 
 import pytest
 from textual.geometry import Region
 from textual.pilot import Pilot
 
+from gshtui.ui.prompt.prompt_completion import CompletionItem
 from gshtui.ui.window.pane_layout import PaneLayout
 from gshtui.ui.window.pane_strip import PaneStrip
 from gshtui.ui.window.ui_state import UiState, load_ui_state, save_ui_state
 from tests.kit import recorded, recorded_shell
+from tests.kit.fake_hub import Answer
 from tests.kit.home import Home
 from tests.kit.recorded_fleet import changed, row
 from tests.kit.recorded_shell import FakeRecord
 from tests.kit.terminal_agents import wait_until
 from tests.kit.window import Window
+from tests.kit.window import settled as rested
 
 WIDE = (200, 50)
 
@@ -355,3 +359,42 @@ async def test_no_pane_says_that_there_is_nothing_before_it_was_told(size: tuple
         gate.set()
         await settled(pilot)
         assert any(claims.search(words) for words in said()), "then it does"
+
+
+class Names:
+    """The commands, once the hub is up."""
+
+    def __init__(self, up: asyncio.Event) -> None:
+        self._up = up
+
+    def start(self, before: str, row: int) -> int | None:
+        return 1 if before.startswith("/") else None
+
+    async def candidates(self, before: str, start: int) -> Sequence[CompletionItem]:
+        names = {"status": True, "stop_agent": False} if self._up.is_set() else {}
+        return [CompletionItem(name, 1, runs=runs) for name, runs in names.items() if name.startswith(before[1:])]
+
+
+@pytest.mark.parametrize(
+    ("typed", "ran", "left"),
+    [
+        ("/stat", ["status"], ""),
+        ("/sto", [], "/stop_agent "),
+        ("/nothing", ["nothing"], ""),
+        ("/stat x", ["stat x"], ""),
+    ],
+)
+async def test_a_name_that_was_begun_before_there_were_commands_means_what_it_does_later(
+    typed: str, ran: list[str], left: str
+) -> None:
+    up = asyncio.Event()
+    app = Window(gate=up, answers={"status": Answer(text="idle")})
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.bench.input.add_source(Names(up))
+        await pilot.press(*typed, "enter")
+        await pilot.pause()
+        assert app.hub is not None and app.hub.ran == []
+        up.set()
+        await rested(pilot)
+        assert [line.removeprefix("/") for line in app.hub.ran if isinstance(line, str)] == ran
+        assert app.bench.input.text == left

@@ -5,7 +5,7 @@ So a widget never holds the hub, and a test can see what a widget would have don
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -26,12 +26,18 @@ class Intent(Message):
         self.event = event
 
 
+Meant = Callable[[], Awaitable[str]]
+"""Gives the line that enter makes of one which was begun; one that ends with a blank wants more. Empty: none."""
+
+
 class CommandLine(Message):
     """Run this line of the command language as the person, and show its outcome."""
 
     def __init__(self, line: str) -> None:
         super().__init__()
         self.line = line
+        self.meant: Meant | None = None
+        """It may be the beginning of a name: no command was known when it was sent."""
 
 
 class CommandCall(Message):

@@ -109,6 +109,12 @@ class Completer:
         if self.pending and self._task is not None:
             await asyncio.wait([self._task], timeout=SLOW)
 
+    async def first(self, before: str) -> CompletionItem | None:
+        """The first candidate for this text, on the first line."""
+        asked = [(source, at) for source in self.sources if (at := source.start(before, 0)) is not None]
+        answers = [await self._one(source, before, at) for source, at in asked]
+        return next((candidate for answer in answers for candidate in answer), None)
+
     def cancel(self) -> None:
         """Cancel the pending request."""
         if self._task is not None:
@@ -366,6 +372,11 @@ class WordCompletion:
         if self._take_first and candidates:
             self.insert(candidates[0])
         self._take_first = False
+
+    async def meant_by(self, begun: str) -> str:
+        """What enter makes of a command that was begun, with a blank where it wants more; empty: there is none."""
+        found = await self._completer.first(begun)
+        return "" if found is None else f"/{found.insert.lstrip('/')}{'' if found.runs else ' '}"
 
     def cancel(self) -> None:
         """Candidates are not needed any more."""

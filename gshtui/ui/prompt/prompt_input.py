@@ -11,6 +11,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from gshtui.bus.events.agent_events import PromptBegun, PromptEditRequested
 from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of
-from gshtui.ui.kit.widget_messages import Intent, TypesInCall
+from gshtui.ui.kit.widget_messages import CommandLine, Intent, TypesInCall
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.kit.widgets.front_scroll import FrontScroll, ScrollWish
 from gshtui.ui.prompt.addressee import Addressee
@@ -513,7 +514,10 @@ class PromptInput(FoldingArea):
             if target.why:
                 self.complain(target.why)
             return
-        self.post_message(sent_as(target, self.addressee, self.project))
+        message = sent_as(target, self.addressee, self.project)
+        if isinstance(message, CommandLine) and not self.commands and _BEGUN.fullmatch(text):
+            message.meant = partial(self._completion.meant_by, text)
+        self.post_message(message)
         if isinstance(target, ToAgent):
             self._prompts[self.addressee.agent] = text
         self.post_message(self.Sent(text))

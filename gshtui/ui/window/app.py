@@ -7,6 +7,7 @@ terminal.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
 import sys
@@ -40,7 +41,7 @@ from gshtui.ui.kit.textual.input_parser import DrawsSixel
 from gshtui.ui.kit.textual.key_order import Typed
 from gshtui.ui.kit.textual.letter_echo import LetterEcho
 from gshtui.ui.kit.textual.typed_app import KeyTaker, takes_every_key
-from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, FeatureMessage, Intent
+from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, FeatureMessage, Intent, Meant
 from gshtui.ui.kit.widgets.tabs import Deck
 from gshtui.ui.prompt.prompt_status import PromptStatus
 from gshtui.ui.settings.settings_feature import SettingsFeature
@@ -113,6 +114,8 @@ class Workbench(ThemedApp[int], AppBase):
         """The press at which escape last found nothing to leave, in an empty input."""
         self._is_there = False
         """The first frame was drawn."""
+        self._ceased = False
+        """It is being left."""
         self.is_first = False
         """Nothing was ever started or set here."""
         self.edited: Message | None = None
@@ -210,11 +213,33 @@ class Workbench(ThemedApp[int], AppBase):
 
     async def action_quit(self) -> None:
         """Leave: nothing starts from here on, the hub stops in order, and what was accepted is on disk."""
+        if self.bridge.opening.alone and not self._ceased:
+            self.run_worker(self._ask_to_leave(), exit_on_error=False, group="pick", exclusive=True)
+        else:
+            self._go()
+
+    async def _ask_to_leave(self) -> None:
+        """Ask first where turns end with the hub, which is in this process."""
+        from gshtui.commands.declaration import CommandError
+        from gshtui.fleet.keeper.keeper_commands import StopKeeper
+        from gshtui.ui.kit.widgets.dialogs import ConfirmScreen
+
+        question = None
+        with contextlib.suppress(NotReady, CommandError):
+            question = await self.bridge.question(StopKeeper()) if self.bridge.hub is not None else None
+        if question is None:
+            self._go()
+        elif not isinstance(self.screen, ConfirmScreen):
+            ends = ConfirmScreen("Leave and stop the hub?", " ".join(question.losses), yes="Leave", note=question.note)
+            self.push_screen(ends, lambda yes: self._go() if yes else None)
+
+    def _go(self) -> None:
         self._cease()
         self.run_worker(self._leave(), exit_on_error=False, group="leave", exclusive=True)
 
     def _cease(self) -> None:
         """Nothing starts any more, and what is being written is kept, with the prompts that no hub has had."""
+        self._ceased = True
         unheard = self.bridge.cease()
         self.bench.centre.below.leave([event.text for event in unheard if isinstance(event, PromptSubmitted)])
 
@@ -335,7 +360,7 @@ class Workbench(ThemedApp[int], AppBase):
 
     @on(CommandLine)
     def _command(self, message: CommandLine) -> None:
-        self.run_command(message.line)
+        self.run_command(message.line, message.meant)
 
     @on(CommandCall)
     def _call(self, message: CommandCall) -> None:
@@ -443,9 +468,9 @@ class Workbench(ThemedApp[int], AppBase):
             self._runner = CommandRunner(self)
         return self._runner
 
-    def run_command(self, line: str) -> None:
+    def run_command(self, line: str, meant: Meant | None = None) -> None:
         """Run a line of the command language in a worker: ask what it asks, and show its outcome."""
-        self.attend(self.runner.run_line(line), group="commands", words=f"Running /{line.removeprefix('/')}")
+        self.attend(self.runner.run_line(line, meant), group="commands", words=f"Running /{line.removeprefix('/')}")
 
     def perform(self, parameters: Returns[object], then: Callable[[], None] | None = None, *, unsent: str = "") -> None:
         """Run a command by its parameters in a worker: ask what it asks, and show its outcome."""

@@ -31,7 +31,7 @@ from gshtui.commands.declaration import (
 )
 from gshtui.system.tasks import report_unexpected
 from gshtui.ui.kit.bridge import NotReady
-from gshtui.ui.kit.widget_messages import OpenTerminal, SendPrompt, open_agent
+from gshtui.ui.kit.widget_messages import Meant, OpenTerminal, SendPrompt, open_agent
 from gshtui.ui.kit.widgets.dialogs import ConfirmScreen
 from gshtui.ui.window.features import action_of, opening_key
 
@@ -68,10 +68,15 @@ class CommandRunner:
         self._preparing: list[Returns[object]] = []
         """What a question is being prepared for, so that pressing the key twice asks only once."""
 
-    async def run_line(self, line: str) -> None:
+    async def run_line(self, line: str, meant: Meant | None = None) -> None:
         """Run the parts of a line in their order, after asking the person if needed, and show each one's outcome."""
         try:
-            parts = await (await self._app.bridge.running()).split_line(line)
+            hub = await self._app.bridge.running()
+            line = (await meant() if meant is not None else "") or line
+            if line.endswith(" ") and meant is not None:
+                self._app.write(line)
+                return
+            parts = await hub.split_line(line)
         except Exception as error:
             self._failed(line, error, typed=True)
             return
