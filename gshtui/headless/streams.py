@@ -99,6 +99,9 @@ def shown(text: str, number: int) -> ShownBytes:
         from gshtui.text.sanitise import plain
 
         text = plain(text)
+        if LINE_FACE.get():
+            with suppress(OSError):
+                text = at_words(text, os.get_terminal_size(number).columns)
     elif is_pipe(number):
         from gshtui.text.sanitise import inert
 
@@ -109,6 +112,24 @@ def shown(text: str, number: int) -> ShownBytes:
 def own(*parts: LiteralString | CleanText | int) -> ShownBytes:
     """What is sanitised already, with sequences of our own, for a terminal."""
     return ShownBytes("".join(map(str, parts)).encode("utf-8", "replace"))
+
+
+def at_words(text: str, columns: int) -> str:
+    """The text with no line longer than the terminal is wide, which would break it inside a word."""
+    from gshtui.text import cells
+
+    lines: list[str] = []
+    for line in text.split("\n"):
+        while cells.width(line) > columns > 0:
+            at = cells.head(line, columns + 1).rfind(" ")
+            if at < 0 or not line[:at].strip():  # one word, which nothing but the terminal breaks
+                at = line.find(" ", len(line) - len(line.lstrip()))
+            if at < 0:
+                break
+            lines.append(line[:at])
+            line = line[at + 1 :]
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def result(text: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from rich.cells import cell_len
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice
 from gshtui.bus.events.agent_events import TextDelta, ToolFinished, TurnFinished
@@ -22,7 +23,7 @@ from gshtui.fleet.core.agent_calls import AnsweredQuestion
 from gshtui.headless import exits
 from gshtui.headless.outcomes import print_outcome
 from gshtui.headless.runner import Stop, run_command
-from gshtui.headless.streams import LINE_FACE, STDOUT, ShownBytes, Writer
+from gshtui.headless.streams import LINE_FACE, STDOUT, ShownBytes, Writer, at_words
 from gshtui.headless.turns.line_face import FOR_WINDOW, LineFace
 from gshtui.headless.turns.reporter import Reporter, failure_words
 from gshtui.ui.window.features import FEATURES, WORDS
@@ -327,6 +328,14 @@ class Heard(Writer):
 
     def write(self, data: ShownBytes, number: int = STDOUT) -> None:
         self.data += data
+
+
+@pytest.mark.parametrize("columns", [20, 61, 80])
+def test_no_line_is_broken_inside_a_word(columns: int) -> None:
+    text = "  One two three 日本語 " + "four " * 40 + "\n\n" + "x" * 100 + " last\nshort"
+    lines = at_words(text, columns).split("\n")
+    assert all(cell_len(line) <= columns or " " not in line.strip() for line in lines)
+    assert " ".join(lines).split() == text.split()
 
 
 def test_an_answer_in_pieces_is_read_line_by_line(capfd: pytest.CaptureFixture[str]) -> None:
