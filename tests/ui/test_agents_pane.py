@@ -1,5 +1,6 @@
 """The sidebar by keyboard and mouse: what is opened, asked and run for an agent."""
 
+import re
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -17,6 +18,7 @@ from gshtui.fleet.core import agent_calls as calls
 from gshtui.ui.agents.agents_feature import AgentsFeature
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.agents.agents_state import AgentView
+from gshtui.ui.kit.keys.key_bar import KeyBar
 from gshtui.ui.kit.textual.pane_body import PaneBody
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.kit.widgets.dialogs import ConfirmScreen, InputScreen, Picker
@@ -331,3 +333,22 @@ async def test_no_line_is_painted_for_a_width_that_was_only_guessed(monkeypatch:
         await begun(app, pilot, *MANY)
     assert painted
     assert all(lines <= width for lines, width in painted)
+
+
+@pytest.mark.parametrize(
+    ("size", "said"), [((100, 30), "1 needs you"), ((120, 35), "1 needs you"), ((200, 50), "1 of ")]
+)
+async def test_the_title_says_what_it_counts(size: tuple[int, int], said: str) -> None:
+    app = Window()
+    async with app.run_test(size=size) as pilot:
+        pane = await begun(app, pilot, *MANY)
+        title = str(pane.border_title)
+        assert title.startswith(f" 2 Agents · {said}") and title.endswith("needs you ") and "/" not in title
+
+
+async def test_the_line_of_keys_says_what_interrupts_and_what_kills_before_what_moves_panes() -> None:
+    app = Window()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await begun(app, pilot, *MANY)
+        said = str(app.query_one(KeyBar).render())
+        assert re.search(r"i interrupt\b.* delete kill\b.* z zoom", said), said

@@ -15,7 +15,7 @@ from textual.signal import Signal
 from textual.widget import Widget
 
 from gshtui.ui.kit.keys.bound_keys import printed_key
-from gshtui.ui.kit.keys.key_table import ANYWHERE, KEYS, PANES, hint_word
+from gshtui.ui.kit.keys.key_table import ANYWHERE, IN_PANE, KEYS, PANES, hint_word
 from gshtui.ui.kit.keys.sendable_keys import is_sent, sent_first
 from gshtui.ui.kit.textual.driver import sends_every_key
 from gshtui.ui.kit.textual.key_bindings import keymap_of
@@ -60,7 +60,7 @@ class KeyBar(Widget):
             return []  # a dialog has the keys, and names them
         seen: set[str] = set()
         found: list[tuple[str, str, str]] = []
-        ranks: dict[str, tuple[bool, int]] = {}
+        ranks: dict[str, tuple[int, int]] = {}
         extended = sends_every_key(app_of(self))
         shown = sorted(
             self.screen.active_bindings.values(), key=lambda one: not is_sent(one.binding.key, extended=extended)
@@ -80,10 +80,11 @@ class KeyBar(Widget):
                 app_of(self).simulate_key(key)
 
 
-def _rank(id: str | None) -> tuple[bool, int]:
-    """The order in the line: the focused widget's keys before global ones, each group as in the key table."""
+def _rank(id: str | None) -> tuple[int, int]:
+    """The order in the line: the focused widget's own keys, those of every pane, global ones; as in the key table."""
     row = KEYS.get(id or "")
-    return (row is None or row.group in (ANYWHERE, PANES), _ORDER.get(id or "", len(_ORDER)))
+    group = 2 if row is None or row.group in (ANYWHERE, PANES) else int(row.group == IN_PANE)
+    return (group, _ORDER.get(id or "", len(_ORDER)))
 
 
 def shown_keys(widget: Widget, id: str) -> str:

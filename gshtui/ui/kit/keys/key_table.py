@@ -178,7 +178,9 @@ KEYS: dict[str, Key] = {
     "agents.report": Key("r", "Show report", "Show its report", AGENTS, row=True, action="Show agent's report"),
     "agents.message": Key("m", "Message", "Send it a message", AGENTS, show=True, row=True, action="Message agent"),
     "agents.context": Key("v", "Inspect agent", "Show exactly what is sent to its model", AGENTS, row=True),
-    "agents.interrupt": Key("i", "Interrupt agent", "Interrupt what it is doing; the agent stays", AGENTS, row=True),
+    "agents.interrupt": Key(
+        "i", "Interrupt agent", "Interrupt what it is doing; the agent stays", AGENTS, show=True, row=True
+    ),
     "agents.changes": Key("d", "Show agent's changes", "Show the changes in its worktree", AGENTS, row=True),
     "agents.rename": Key("n", "Rename agent", "Rename it", AGENTS, row=True),
     "agents.options": Key(
@@ -196,7 +198,13 @@ KEYS: dict[str, Key] = {
     "agents.restart": Key("R", "Restart agent", "Stop its process and start it again", AGENTS, row=True),
     "agents.recover": Key("b", "Recover agent", "Recover a lost agent with its conversation", AGENTS, row=True),
     "agents.kill": Key(
-        "delete,K", "Kill", "Kill it, after showing what is unsaved", AGENTS, show=True, row=True, action="Kill agent"
+        "delete,K",
+        "Kill",
+        "End its program, after showing what is unsaved",
+        AGENTS,
+        show=True,
+        row=True,
+        action="Kill agent",
     ),
     "agents.undo": Key("u", "Undo kill", "Undo the kill, while its process still runs", AGENTS, row=True),
     "agents.finish": Key(
