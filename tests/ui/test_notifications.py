@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from textual.notifications import SeverityLevel
 from textual.widgets._toast import Toast
 
 from gshtui.bus.agent_data import OpenQuestion
@@ -159,14 +160,27 @@ async def test_what_was_missed_is_whole_words_in_its_row_and_gone_with_the_next_
         await pilot.pause()
         assert [one.message for one in app._notifications] == ["While you were away: 2 more · review is done"]
         assert app.notices[-1][2].startswith("parser-empty-lines is done\n"), "the history has all of it"
-        now += 0.1
         watch.pressed()
         await pilot.pause()
         assert app._notifications, "it was on its way already"
-        now += 2
+        next(iter(app._notifications)).raised_at -= 2
         watch.pressed()
         await pilot.pause()
         assert not app._notifications
+
+
+@pytest.mark.parametrize("severity", ["information", "warning", "error"])
+async def test_a_notice_that_could_be_read_is_gone_with_the_next_key(severity: SeverityLevel) -> None:
+    app = Window()
+    async with app.run_test(size=(60, 20), notifications=True) as pilot:
+        await settled(pilot)
+        app.notify("A file was copied.", severity=severity, timeout=60)
+        await pilot.pause()
+        next(iter(app._notifications)).raised_at -= 2
+        await pilot.press("a")
+        await pilot.pause()
+        assert not app._notifications and app.notices[-1][2] == "A file was copied."
+        assert app.bench.input.text == "a", "and the key does what it does"
 
 
 async def test_nobody_is_called_about_a_muted_agent() -> None:

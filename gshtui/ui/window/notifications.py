@@ -43,8 +43,6 @@ POP_TITLE: Final = "\x1b[23;2t"
 _DIGEST = 8
 """Lines of what a person missed."""
 _AWAY_TITLE = "While you were away"
-_READ = 1.0
-"""Seconds in which a key does not take what was missed from the screen: it was on its way already."""
 AWAY = 60.0
 """Seconds without a key or a click after which a person is away, where the terminal does not report its focus."""
 
@@ -78,8 +76,6 @@ class Attention:
         self._untold = False
         """Of some of it, nothing has called them."""
         self._badged = False
-        self._told_at = 0.0
-        """When the person was last told what they missed; 0: that is gone."""
         self.folder = ""
         """The folder of whose agents a resident hub leaves the calls to this window; empty: there is none."""
         # What the keeper, or a window of another folder, looks after, it tells of.
@@ -146,9 +142,7 @@ class Attention:
     def pressed(self) -> None:
         """A key or a click: the person is here."""
         self._pressed_at = self._clock()
-        if self._told_at and self._pressed_at - self._told_at > _READ:
-            self._told_at = 0.0
-            self._app.hide_titled(_AWAY_TITLE)
+        self._app.hide_read()
         if self._missed and not self.reports_focus:
             self.seen()
 
@@ -158,7 +152,6 @@ class Attention:
         untold, self._untold = self._untold, False
         if len(missed) > 1 or untold:
             self._app.notify(digest(missed), title=_AWAY_TITLE, markup=False, timeout=6)
-            self._told_at = self._pressed_at
         if self._badged:
             from gshtui.text.sanitise import clean_text
 

@@ -48,6 +48,8 @@ def _in_a_row(text: str, width: int) -> str:
     return row if cell_len(row) <= width or len(lines) < 2 else f"{len(lines) - 1} more · {lines[-1]}"
 
 
+_READ = 1.0
+"""Seconds in which a key does not take a notice from the screen: it was on its way already."""
 _FRAME = 4
 """Cells around the words of a notice."""
 
@@ -173,9 +175,9 @@ class AppBase(IsolatingApp):
         lead = f"{title}: " if title else ""
         super().notify(lead + _in_a_row(text, self.size.width - _FRAME - cell_len(lead)), **options)
 
-    def hide_titled(self, title: str) -> None:
-        """Take the notices with this title from the screen; the history keeps them."""
-        for notice in [one for one in self._notifications if one.message.startswith(f"{title}: ")]:
+    def hide_read(self) -> None:
+        """Take the notices that could be read from the screen, at a key; the history keeps them."""
+        for notice in [one for one in self._notifications if time.time() - one.raised_at > _READ]:
             self._unnotify(notice)
 
     def withdraw(self, message: str) -> None:
