@@ -66,6 +66,12 @@ def held_in(session: str) -> int:
     return 0 if row is None else int(row[0])
 
 
+def place_of(session: str) -> str:
+    """Where the conversation is open, as others are told."""
+    with closing(sqlite3.connect(data_dir() / "gsh.db")) as record:
+        return str(record.execute("SELECT place FROM holds WHERE session = ?", (session,)).fetchone()[0])
+
+
 def keyed(monkeypatch: pytest.MonkeyPatch, server: Loopback, key: str = "key") -> None:
     for name, value in (variables("anthropic", server.url) | {"ANTHROPIC_API_KEY": key}).items():
         monkeypatch.setenv(name, value)
@@ -353,10 +359,12 @@ async def test_a_turn_outlives_its_window_and_the_next_window_comes_to_it(
             if way == "killed":
                 hang_up(app)
         assert held_in(session) == keeper_pid()
+        await eventually(lambda: asyncio.to_thread(place_of, session), until=lambda place: "background" in place)
         async with window(project) as again:
             words = ("the first question", "1 held", "touch begun", "Working")
             await eventually(lambda: screen(again), until=lambda text: all(word in text for word in words))
             assert again.bridge.conversation == session
+            await eventually(lambda: asyncio.to_thread(place_of, session), until=lambda place: "window" in place)
             (project / "go").touch()
             text = await eventually(lambda: screen(again), until=lambda text: "and done" in text)
             assert text.count("❯ the first question") == text.count("bash touch begun") == 1

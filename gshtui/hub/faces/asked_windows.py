@@ -10,6 +10,7 @@ one that does not read is given up, as if it had left.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ from gshtui.system.plain_values import PlainValueError, from_plain, to_plain
 from gshtui.system.tasks import cancel_and_wait, end_all, report, start_job
 from gshtui.text.sanitise import one_line
 
+_BACKGROUND = "the background"
 _CALLED = 200
 """Characters of what the person is called for."""
 _encoder = msgspec.json.Encoder()
@@ -146,6 +148,7 @@ class AskedWindows(FaceHost):
             return  # it has left meanwhile
         if (there := next((window for window in self._windows if window.is_for(opening, session)), None)) is not None:
             there.attach(face)
+            await there.note_place(opening.where)
             return
         inherited = self.inherited(opening)
         window = _HostedWindow(self.host, opening, loaded, inherited, self._has_open, after_logout=self._after_logout)
@@ -430,9 +433,16 @@ class _HostedWindow:
             return
         self._cease()
         if self._goes_on:
+            self._keep(start_job(self.note_place(_BACKGROUND), "the place of a closed window's turn"))
             self._keep(start_job(self._end_after_turn(), "the turn of a closed window"))
         else:
             self.end()
+
+    async def note_place(self, where: str) -> None:
+        """Say for others where its conversation is open now."""
+        if self._hub.store is not None and (session := self._hub.session_of(self.opening.agent)):
+            with contextlib.suppress(StoreError):
+                await self._hub.store.holds.move(session, where)
 
     def end(self) -> None:
         """Stop the hub, whoever is there."""

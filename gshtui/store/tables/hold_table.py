@@ -55,6 +55,13 @@ def release_hold(connection: sqlite3.Connection, token: str) -> None:
     connection.execute("DELETE FROM holds WHERE token = ?", (token,))
 
 
+def move_hold(connection: sqlite3.Connection, session: str, place: str) -> None:
+    """Note where this process has the conversation open now."""
+    connection.execute(
+        "UPDATE holds SET place = ? WHERE session = ? AND pid = ?", (clean_text(place), session, this_process().pid)
+    )
+
+
 def hold_of(connection: sqlite3.Connection, session: str) -> Holder | None:
     """Who has the conversation open for writing; `None` if no living process does."""
     row = connection.execute(
@@ -92,6 +99,10 @@ class HoldTable(Table):
         token = await self._write(lambda connection: acquire_hold(connection, session, where))
         self._held.add(token)
         return SessionHold(session, token, self._release)
+
+    async def move(self, session: str, where: str) -> None:
+        """Say where a conversation of this process is open now, as in `acquire`. Raises `StoreError`."""
+        await self._write(lambda connection: move_hold(connection, session, where))
 
     async def release_all(self, deadline: float) -> None:
         """Release everything that this process holds, with `deadline` seconds for each. Never raises."""
