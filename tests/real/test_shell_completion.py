@@ -32,25 +32,25 @@ def shell(home: Home, request: pytest.FixtureRequest) -> Shell:
     return made
 
 
-@pytest.mark.parametrize(
-    ("typed", "whole"),
-    [
-        ("gsh-tui sess", "gsh-tui session"),
-        ("gsh-tui session sh", "gsh-tui session show"),
-        ("gsh-tui shell un", "gsh-tui shell uninstall"),
-        ("gsh --backg", "gsh --background"),
-        ("gsh-tui agent spawn --pers", "gsh-tui agent spawn --persona"),
-        ("gsh-tui agent spawn --persona expl", "gsh-tui agent spawn --persona explore"),
-        ("gsh-tui agent spawn --cli aid", "gsh-tui agent spawn --cli aider"),
-        ("gsh-tui prompt --provider offl", "gsh-tui prompt --provider offline"),
-        ("gsh sho", "gsh show"),
-        ("gsh agents rena", "gsh agents rename"),
-        ("gsh-tui agent spawn --cwd proj", "gsh-tui agent spawn --cwd project-with-a-name"),
-    ],
+COMPLETED = (
+    ("gsh-tui sess", "gsh-tui session"),
+    ("gsh-tui session sh", "gsh-tui session show"),
+    ("gsh-tui shell un", "gsh-tui shell uninstall"),
+    ("gsh --backg", "gsh --background"),
+    ("gsh-tui agent spawn --pers", "gsh-tui agent spawn --persona"),
+    ("gsh-tui agent spawn --persona expl", "gsh-tui agent spawn --persona explore"),
+    ("gsh-tui agent spawn --cli aid", "gsh-tui agent spawn --cli aider"),
+    ("gsh-tui prompt --provider offl", "gsh-tui prompt --provider offline"),
+    ("gsh sho", "gsh show"),
+    ("gsh agents rena", "gsh agents rename"),
+    ("gsh-tui agent spawn --cwd proj", "gsh-tui agent spawn --cwd project-with-a-name"),
 )
-def test_the_rest_of_a_word(shell: Shell, typed: str, whole: str) -> None:
-    shell.press_keys(f"{typed}\t")
-    shell.wait_for_text(whole.encode())
+
+
+def test_the_rest_of_a_word(shell: Shell) -> None:
+    for typed, whole in COMPLETED:
+        shell.press_keys(f"\x15{typed}\t")
+        shell.wait_for_text(whole.encode())
 
 
 def test_several_that_are_possible(shell: Shell) -> None:

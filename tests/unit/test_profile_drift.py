@@ -74,7 +74,7 @@ def test_a_later_version_of_a_screen_is_never_taken_for_rest(recorded: Shot) -> 
     meant = {one.label: one.means for one in before.read.question.choices} if before.read else {}
     titled = by_title(profile, shot["title"]) == "thinking"
     dice = random.Random(str(recorded.file.relative_to(SCREENS)))
-    for number in range(200 if FULL else 12):
+    for number in range(200 if FULL else 6):
         change = CHANGES[number % len(CHANGES)]
         after = read(change(lines, dice))
         assert after.status != "idle" or after.contradicts or titled, (change.__name__, number)
