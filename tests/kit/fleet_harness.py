@@ -147,7 +147,7 @@ class FleetHarness:
 
 async def wait_for_status(fleet: Fleet, id: str, *wanted: str) -> AgentRow:
     """Wait until the agent's status is one of these."""
-    return await fleet.wait(id, wanted, 20.0)
+    return await fleet.wait(id, wanted, DEADLINE)
 
 
 async def wait_for_text(harness: FleetHarness, row: AgentRow, text: str) -> str:
