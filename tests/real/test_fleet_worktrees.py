@@ -19,6 +19,7 @@ from gshtui.fleet.core.ports import FleetError
 from gshtui.guard.approval.gate import Gate
 from gshtui.tools.git.worktree_setup import consent_by_gate
 from tests.kit.fleet_harness import FleetHarness, echo_program, wait_for_text
+from tests.kit.storms import combined
 from tests.kit.tmux import private_server
 from tests.real.test_worktree import all_of, project, run_git
 
@@ -48,8 +49,9 @@ async def test_an_agent_works_in_a_worktree_of_its_own(harness: FleetHarness, pr
         assert "Cannot check its worktree" in (await fleet.unsaved(row.id))[0]
 
 
-@pytest.mark.parametrize("branch", ["feat/x", "there"])
-@pytest.mark.parametrize("fault", ["row", "set-up", "start", "terminal", "cancelled"])
+@pytest.mark.parametrize(
+    ("branch", "fault"), combined(["feat/x", "there"], ["row", "set-up", "start", "terminal", "cancelled"])
+)
 async def test_an_agent_that_does_not_start_leaves_no_worktree(
     harness: FleetHarness, project: Path, fault: str, branch: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

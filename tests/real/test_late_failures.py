@@ -20,6 +20,7 @@ from gshtui.settings import paths
 from gshtui.shell import plugin, startup_file
 from tests.kit.command import DEADLINE, CommandResult, command, environment
 from tests.kit.home import Home
+from tests.kit.storms import combined
 from tests.kit.warm_program import run_gsh
 from tests.real.test_worktree import run_git
 
@@ -69,8 +70,7 @@ def held(folder: Path) -> dict[str, bytes | str | None]:
     return found
 
 
-@pytest.mark.parametrize("pages", [4, 6, 7, 40])
-@pytest.mark.parametrize("word", ["install", "uninstall"])
+@pytest.mark.parametrize(("pages", "word"), combined([4, 6, 7, 40], ["install", "uninstall"]))
 def test_a_start_up_file_on_a_full_disk(home: Home, word: str, pages: int) -> None:
     folder = home.path / "dots"
     folder.mkdir()

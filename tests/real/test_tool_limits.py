@@ -29,7 +29,7 @@ from gshtui.tools.shell import stored_output
 from tests.kit.endings import closing_async
 from tests.kit.markers import MARKER, cut_of
 from tests.kit.scripted_provider import Recorder
-from tests.kit.storms import examples
+from tests.kit.storms import combined, examples
 
 LIMITS = (0, 1, 100, 700, 5_000, 30_000, 100_000)
 KEY = "0" * 32
@@ -92,8 +92,7 @@ def within(result: ToolResult, limit: int, notes: str = "") -> None:
     assert not limit or size(result.content) <= max(limit, least(KEY, notes)), result.content[-300:]
 
 
-@pytest.mark.parametrize("setting", [0, 30_000])
-@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize(("setting", "limit"), combined([0, 30_000], LIMITS))
 async def test_bash(tmp_path: Path, limit: int, setting: int) -> None:
     async with closing_async(Bench(tmp_path, setting)) as bench:
         assert (await bench.call("bash", limit, command="echo hi")).content == "hi"

@@ -797,8 +797,7 @@ async def test_a_programs_question_is_answered_by_its_own_numbers() -> None:
         assert app.answers == []
 
 
-@pytest.mark.parametrize("size", [(120, 35), (80, 24), (61, 20)])
-@pytest.mark.parametrize("blank", ["", " "])
+@pytest.mark.parametrize(("size", "blank"), combined([(120, 35), (80, 24), (61, 20)], ["", " "]))
 async def test_a_programs_change_is_in_sight_first_and_is_answered_once_all_was_seen(
     size: tuple[int, int], blank: str
 ) -> None:

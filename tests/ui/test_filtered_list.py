@@ -11,6 +11,7 @@ from textual.widgets import Input, OptionList
 from gshtui.ui.kit.drawing.themes import ThemedApp
 from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 from gshtui.ui.kit.widgets.list_rows import ListRow, list_lines
+from tests.kit.storms import combined
 from tests.kit.transcript_host import STYLES
 
 MODELS = [
@@ -176,8 +177,7 @@ async def test_rows_end_where_the_list_does_however_its_scroll_bar_came(count: i
                 assert {cell_len(row) for row in rows(app)} == {listed.scrollable_content_region.width}, size
 
 
-@pytest.mark.parametrize("count", [3, 14, 40])
-@pytest.mark.parametrize("title", ["", "Models"])
+@pytest.mark.parametrize(("count", "title"), combined([3, 14, 40], ["", "Models"]))
 async def test_no_row_of_a_dialog_is_empty_or_cut_at_any_size(count: int, title: str) -> None:
     hint = "{list.choose} to use it from the next request, or to paste its key · {list.close} to close"
     choices = [PickerChoice(str(number), f"model {number}", "what it is for") for number in range(count)]

@@ -21,6 +21,7 @@ from gshtui.settings.settings_tables import Notify
 from gshtui.ui.window.notifications import AWAY, Attention
 from tests.kit.recorded_contexts import COMPACTED
 from tests.kit.recorded_fleet import CLAUDE, SEARCH, changed
+from tests.kit.storms import combined
 from tests.kit.terminal_agents import wait_until
 from tests.kit.window import Window, settled
 
@@ -265,8 +266,7 @@ async def test_a_long_notice_is_read_whole_in_the_list() -> None:
         assert all(f"word{n}" in shown for n in range(60))
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 35), (61, 20), (200, 50)])
-@pytest.mark.parametrize("key", ["", "alt+h", "f1"])
+@pytest.mark.parametrize(("size", "key"), combined([(80, 24), (120, 35), (61, 20), (200, 50)], ["", "alt+h", "f1"]))
 async def test_a_notice_stands_over_the_key_bar_alone(key: str, size: tuple[int, int]) -> None:
     app = Window()
     async with app.run_test(size=size, notifications=True) as pilot:
