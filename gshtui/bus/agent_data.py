@@ -114,6 +114,21 @@ class QuestionChoice(msgspec.Struct, frozen=True, omit_defaults=True):
     means: Meaning = ""
     types: bool = False
     """Its program wants words for it, which are typed in its terminal."""
+    about: str = ""
+    """What the program says below its label."""
+
+    @property
+    def name(self) -> str:
+        """The label without the box that says whether it is chosen."""
+        return self.label[len(_BOX) :].lstrip() if self.has_box else self.label
+
+    @property
+    def has_box(self) -> bool:
+        """Whether it is one of several that can be chosen together."""
+        return self.label[:1] + self.label[2 : len(_BOX)] == "[]"
+
+
+_BOX = "[x]"
 
 
 class OpenQuestion(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -844,7 +844,7 @@ async def test_the_row_of_a_programs_question_says_the_command_and_one_key_allow
     async with app.run_test(size=(80, 24)) as pilot:
         app.pane.consume([asking("Do you want to proceed?", "Yes", detail=detail, means="once")])
         await pilot.pause()
-        assert ("cl asks: touch made.txt  " in app.heading) is whole
+        assert ("◆ cl: touch made.txt  " in app.heading) is whole
         await app.press(pilot, "alt+a")
         assert app.given == ([("0007", "Do you want to proceed?", "1")] if whole else [])
         assert app.focused is (app.area.input if whole else app.pane)
@@ -869,9 +869,9 @@ async def test_a_programs_general_words_take_no_room_from_keys_and_count(case: i
         for width in range(120 - case, 40, -len(GENERAL)):
             await pilot.resize_terminal(width, 24)
             await pilot.pause()
-            assert "ctrl+g" in app.heading and " · 1 of 2" in app.heading
+            assert ("ctrl+g" in app.heading or "alt+a" in app.heading) and " · 1 of 2" in app.heading
             assert said in app.heading or width < 80
-            assert ("alt+a allow" in app.heading) is ("\n" not in detail) or width < 80
+            assert ("alt+a allow" in app.heading) is ("\n" not in detail) or width < 50
 
 
 @pytest.mark.parametrize(("command", "given"), [("make test", True), ("make rm", False)])
@@ -902,6 +902,63 @@ async def test_digits_that_stand_for_no_answer_of_a_program_take_no_row(size: tu
         await app.review(pilot)
         rows = [row[2:] for row in str(app.query_one(Answers).content).split("\n")]
         assert rows == ["1 a", "4 d", "6 f", "0 open its tab · 2–3, 5 not offered here"]
+
+
+BOXES = [QuestionChoice(str(n), f"[ ] {name}", about=f"{name} it is") for n, name in enumerate(("Cheese", "Oil"), 1)]
+
+
+def with_boxes(ticked: str = "") -> AgentChanged:
+    """A question with boxes, of which these are ticked."""
+    asked = asking("Which?", "x")
+    assert asked.row.question is not None
+    boxes = (msgspec.structs.replace(one, label=f"[{'✔' if one.key in ticked else ' '}] {one.name}") for one in BOXES)
+    choices = (*boxes, QuestionChoice("3", "Submit"))
+    question = msgspec.structs.replace(asked.row.question, id=f"boxes{ticked}", choices=choices)
+    return AgentChanged(agent="0007", row=msgspec.structs.replace(asked.row, question=question))
+
+
+@pytest.mark.parametrize("size", [(120, 35), (61, 20)])
+async def test_a_question_with_boxes_stays_open_and_its_cursor_in_place_until_it_is_sent(size: tuple[int, int]) -> None:
+    app = AskedByPrograms()
+    async with app.run_test(size=size) as pilot:
+        app.pane.consume([with_boxes()])
+        await app.review(pilot)
+        await app.press(pilot, "down", "enter")
+        assert app.given == [("0007", "boxes", "2")] and app.focused is app.pane
+        app.pane.consume([with_boxes("2")])
+        await pilot.pause()
+        assert "▸ 2 [✔] Oil     Oil it is" in str(app.query_one(Answers).content) and app.focused is app.pane
+        await app.press(pilot, "1")
+        app.pane.consume([with_boxes("12")])
+        await pilot.pause()
+        await app.press(pilot, "3")
+        assert app.given[1:] == [("0007", "boxes2", "1"), ("0007", "boxes12", "3")]
+        assert app.focused is app.area.input and not app.pane.display
+
+
+async def test_what_a_choice_is_said_to_do_has_a_column_of_its_own_where_it_fits() -> None:
+    app = AskedByPrograms()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.pane.consume([with_boxes()])
+        await app.review(pilot)
+        rows = str(app.query_one(Answers).content).split("\n")
+        assert rows[:2] == ["▸ 1 [ ] Cheese  Cheese it is", "  2 [ ] Oil     Oil it is"]
+        await pilot.resize_terminal(28, 24)
+        await pilot.pause()
+        assert "1 [ ] Cheese · Cheese it is" in str(app.query_one(Answers).content)
+
+
+@pytest.mark.parametrize("words", [2, 4, 6, 12])
+async def test_the_key_that_allows_stays_and_opens_the_question_where_the_command_is_cut(words: int) -> None:
+    app = Asked()
+    async with app.run_test(size=(61, 20)) as pilot:
+        app.feed(make_question(1, subject=" ".join(["pytest -q"] * words)))
+        await pilot.pause()
+        cut = "…" in app.heading.partition("  ")[0]
+        assert "alt+a allow" in app.heading and ("alt+a allow…" in app.heading) is cut is (words > 3)
+        await app.press(pilot, "alt+a")
+        assert app.answers == ([] if cut else [("a1", "once", "")])
+        assert app.pane.has_class("-open") is cut
 
 
 async def test_a_dialog_without_choices_can_only_be_looked_at() -> None:
@@ -935,7 +992,8 @@ async def test_one_key_allows_what_the_waiting_row_says_in_full(
         app.area.input.insert("half a prompt")
         app.feed(make_question(1, **fields))
         await pilot.pause()
-        assert ("alt+a allow" in app.heading) is (not fields and size[0] >= 80)
+        assert ("alt+a allow " in f"{app.heading} ") is (not fields and size[0] >= 80)
+        assert ("alt+a allow…" in app.heading) is ("subject" in fields), "it opens what is cut"
         await app.press(pilot, "alt+a", after=after)
         assert app.answers == ([("a1", "once", "")] if answered else [])
         assert app.focused is (app.area.input if answered else app.pane), "else it is shown whole"
@@ -1058,10 +1116,12 @@ async def test_one_key_denies_with_what_is_written_in_the_input(
     async with app.run_test(size=(120, 24)) as pilot:
         app.feed(make_question(1, diff=diff))
         await pilot.pause()
-        assert "alt+u deny · " in app.heading
+        assert "alt+u deny… · " in app.heading
         app.area.input.insert(written)
         await pilot.pause()
-        assert ("alt+u deny with your text" in app.heading) is bool(reason or after < READ)
+        told = "alt+u deny with your text"
+        assert (told in str(app.area.input.border_title)) is bool(reason or after < READ)
+        assert ("alt+u" in app.heading) is (told not in str(app.area.input.border_title)), "it is said once"
         if after < READ:
             app.feed(ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn"), make_question(2))
             await pilot.pause()
@@ -1069,6 +1129,7 @@ async def test_one_key_denies_with_what_is_written_in_the_input(
         assert app.answers == ([("a1", "deny", reason)] if reason else [])
         assert app.area.input.text == ("" if reason else written)
         assert app.focused is (app.area.input if reason else app.pane)
+        assert told not in str(app.area.input.border_title)
         if reason:
             await app.press(pilot, "up")
             assert app.area.input.text == written, "it is in the history"

@@ -1,11 +1,13 @@
 """The line under the input names keys that work at that moment, wherever the focus is and whatever a turn did."""
 
 import re
+import time
 from typing import Any
 
+import msgspec
 from textual.pilot import Pilot
 
-from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
+from gshtui.bus.events.agent_events import ProviderRetried, TurnFinished, TurnStarted
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.ui.kit.keys.bound_keys import printed_key
 from gshtui.ui.kit.keys.key_bar import KeyBar
@@ -128,6 +130,18 @@ def test_a_key_is_named_by_its_sign() -> None:
         for key in row.keys.split(","):
             assert "_" not in printed_key(key) or printed_key(key).endswith("_"), key
             assert printed_key(printed_key(key)) == printed_key(key), key
+
+
+async def test_what_counts_down_has_no_other_clock_beside_it() -> None:
+    app = Window()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        app.feed(msgspec.structs.replace(STARTED, at=time.time() - 40))
+        await settled(pilot)
+        assert re.search(r"Thinking · 4\d s", said(app))
+        app.feed(ProviderRetried(at=time.time(), agent="main", provider="p", attempt=1, wait=90, why="busy", most=5))
+        await settled(pilot)
+        assert re.fullmatch(r"\S Trying again in \d+ s · 2 of 5 · escape to interrupt", said(app))
 
 
 async def test_at_a_question_no_key_stands_in_both_lines() -> None:

@@ -336,7 +336,12 @@ async def test_a_message_to_an_agent_that_has_ended_stays_in_the_input() -> None
         app.area.input.address(Addressee("0002", "claude", mail=True, program=True, ended=True))
         await pilot.press(*"go on", "enter")
         await pilot.pause()
-        assert app.area.input.text == "go on"
+        assert app.area.input.text == "go on" and "ended" in str(app.area.input.border_title)
+        assert "send" not in str(app.area.status.content), "enter sends nothing"
+        await pilot.press("home", "!")
+        await pilot.pause()
+        assert "enter send" in str(app.area.status.content), "a command is run"
+        await pilot.press("backspace")
         assert [one.message for one in app._notifications] == ["claude has ended · R in Agents restarts it."]
         app.area.input.address(Addressee("main"))
         await pilot.press("enter")

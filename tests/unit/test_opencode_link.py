@@ -284,6 +284,7 @@ def test_a_question_of_the_models_keeps_its_order() -> None:
         ("2", "Blue"),
         ("3", "Dismiss the question"),
     ]
+    assert [each.about for each in one.question.choices] == ["", "b", ""] and not one.question.detail
     assert one.answers["2"] == ("/question/que_1/reply", {"answers": [["Blue"]]})
     shown = question_request(question(COLOUR, {**COLOUR, "options": []}), 1.0)
     assert shown is not None and shown.question.choices == () and "Blue: b" in shown.question.detail

@@ -10,10 +10,11 @@ import pytest
 from msgspec import structs
 
 from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
+from gshtui.guard.approval.answer_keys import listed_choices
 from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.profiles.profile import Profile, QuestionRules, StatusRule
 from gshtui.programs.screen.choice_meaning import meaning_of
-from gshtui.programs.screen.question_reading import ReadQuestion, is_cut_elsewhere
+from gshtui.programs.screen.question_reading import ReadQuestion, is_cut_elsewhere, is_ticked_elsewhere
 from gshtui.programs.screen.screen_reading import read_screen, without_styles
 from tests.kit.recorded_screens import SCREENS, Shot, for_each, shots
 from tests.kit.storms import examples
@@ -135,8 +136,17 @@ def test_choices_with_descriptions_and_a_rule_between_them_are_read() -> None:
     asked = read_screen(LOADED.get("claude"), screen).read
     assert asked is not None
     assert asked.question.subject == "Which colour do you want?"
-    labels = ["Red Like a rose", "Blue Like the sea", "Type something.", "Chat about this"]
-    assert [one.label for one in asked.question.choices] == labels
+    labels = [("Red", "Like a rose"), ("Blue", "Like the sea"), ("Type something.", ""), ("Chat about this", "")]
+    assert [(one.label, one.about) for one in asked.question.choices] == labels
+
+
+def test_a_label_that_is_wrapped_is_whole_and_has_no_description() -> None:
+    rule = "─" * 60
+    label = "Yes, and do not ask again for commands that begin with make in /home/u/project"
+    screen = [rule, " Bash command", " Go on?", " ❯ 1. Yes", f"   2. {label[:43]}", f"      {label[44:]}"]
+    asked = read_screen(LOADED.get("claude"), [*screen, "   3. No", "", " Esc to cancel"]).read
+    assert asked is not None
+    assert [(one.label, one.about) for one in asked.question.choices] == [("Yes", ""), (label, ""), ("No", "")]
 
 
 @pytest.mark.parametrize("change", ["two marks", "no mark", "a gap", "text between", "another footer", "from two"])
@@ -293,8 +303,16 @@ def test_choices_that_a_key_ticks_end_with_one_that_is_enter() -> None:
     lines += ["   ↑/↓: Navigate | ←/→: Switch tabs | Space: Toggle | Enter: Confirm | Esc: Cancel"]
     read = read_screen(LOADED.get("qwen"), lines).read
     assert read is not None and (read.tick, read.digits, read.selected) == ("Space", ("1", "2", "3", ""), 0)
-    labels = ["1 [ ] Cheese Much of it", "2 [✓] Olives Black ones", "3 [ ] Type something...", "4 Confirm"]
-    assert [f"{one.key} {one.label}" for one in read.question.choices] == labels
+    labels = ["1 [ ] Cheese · Much of it", "2 [✓] Olives · Black ones", "3 [ ] Type something...", "4 Confirm"]
+    assert [" ".join(choice) for choice in listed_choices(read.question)] == labels
+    ticked = structs.replace(read.question, choices=tuple(map(_ticked, read.question.choices)))
+    assert is_ticked_elsewhere(read.question, ticked) and is_ticked_elsewhere(ticked, read.question)
+    assert not is_ticked_elsewhere(read.question, structs.replace(ticked, subject="Which other ones?"))
+    assert not is_ticked_elsewhere(read.question, structs.replace(ticked, choices=ticked.choices[1:]))
+
+
+def _ticked(choice: QuestionChoice) -> QuestionChoice:
+    return structs.replace(choice, label=choice.label.replace("[ ]", "[✓]"))
 
 
 @pytest.mark.parametrize("count", [9, 10, 12])

@@ -113,8 +113,7 @@ def program_choices(question: OpenQuestion) -> tuple[Offer, ...]:
 
 def choice_words(choice: QuestionChoice) -> str:
     """A program's choice in its own words, and what it means."""
-    means = MEANINGS.get(choice.means, "")
-    return f"{choice.label} · {means}" if means else choice.label
+    return " · ".join(filter(None, (choice.label, choice.about, MEANINGS.get(choice.means, ""))))
 
 
 def listed_choices(question: OpenQuestion) -> list[tuple[str, str]]:

@@ -79,7 +79,7 @@ def question_row(request: ApprovalRequested, name: str = "", *, short: bool = Fa
     if request.effect == PROGRAM:
         subject = asked_line(subject, request.detail)
     if subject and (short or request.effect == PROGRAM):
-        return f"{who}: {subject}" if short else f"{who} asks: {subject}"
+        return f"{who}: {subject}"
     return f"{who} {_wanted(request, wants, what, subject)}"
 
 

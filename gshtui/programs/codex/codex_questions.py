@@ -63,11 +63,12 @@ def request_of(message: ServerMessage, changes: Sequence[Mapping[str, Any]] = ()
     }.get(message.method)
     subject, detail, diff, offered = make(params) if make is not None else _change(params, changes)
     offered = offered[:_MOST]
+    abouts = _abouts(params) if message.method == INPUT else {}
     question = OpenQuestion(
         _question_id(message, diff),
         one_line(subject, 300),
         detail[:_DETAIL],
-        tuple(_choice(key, label, message.method) for key, label, _ in offered),
+        tuple(_choice(key, label, message.method, abouts.get(label, "")) for key, label, _ in offered),
         partial=len(detail) > _DETAIL or len(diff) > _DIFF,
         diff=diff[:_DIFF],
         beside=f"because: {visible(reason)}"[:_DETAIL] if (reason := string(params.get("reason"))) else "",
@@ -76,10 +77,10 @@ def request_of(message: ServerMessage, changes: Sequence[Mapping[str, Any]] = ()
     return CodexRequest(message.id, string(params.get("threadId")), string(params.get("turnId")), question, answers)
 
 
-def _choice(key: str, label: str, method: str) -> QuestionChoice:
+def _choice(key: str, label: str, method: str, about: str) -> QuestionChoice:
     words = one_line(label, 120)
     if method == INPUT:
-        return QuestionChoice(key, words)
+        return QuestionChoice(key, words, about=one_line(about, 160))
     return QuestionChoice(key, words, "deny" if label.startswith("No") else "once" if key == _ONCE else "more")
 
 
@@ -193,8 +194,7 @@ def _input(params: Mapping[str, Any]) -> _Asked:
     one = questions[0]
     options, id = objects(one.get("options")), string(one.get("id"))
     labels = [string(option.get("label")) for option in options]
-    about = [f"{label}: {string(option.get('description'))}" for label, option in zip(labels, options, strict=True)]
-    detail = "\n".join([visible(string(one.get("question"))), *map(visible, about)])
+    detail = visible(string(one.get("question")))
     # Where it takes words of one's own, or a secret, its terminal has the field for them.
     offers: list[_Offer] = [
         (str(at), label, {"answers": {id: {"answers": [label]}}}) for at, label in enumerate(labels, 1) if label
@@ -205,6 +205,14 @@ def _input(params: Mapping[str, Any]) -> _Asked:
         "",
         offers if not one.get("isSecret") else [],
     )
+
+
+def _abouts(params: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        string(option.get("label")): string(option.get("description"))
+        for one in objects(params.get("questions"))
+        for option in objects(one.get("options"))
+    }
 
 
 def _elicitation(params: Mapping[str, Any]) -> _Asked:

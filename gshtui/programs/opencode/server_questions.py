@@ -146,9 +146,10 @@ def question_request(
     answers: dict[str, tuple[str, Mapping[str, Any]]] = {}
     several = now.get("multiple") is True
     if all(_has_digits(each) for each in questions):
-        for at_key, label in enumerate(labels, 1):
+        abouts = [one_line(string(obj(each).get("description")), 160) for each in seq(now.get("options"))]
+        for at_key, (label, about) in enumerate(zip(labels, abouts, strict=True), 1):
             sign = ("[x] " if label in chosen else "[ ] ") if several else ""
-            choices.append(QuestionChoice(str(at_key), sign + one_line(label, 160)))
+            choices.append(QuestionChoice(str(at_key), sign + one_line(label, 160), about=about))
             if several:
                 picked = [each for each in labels if (each in chosen) != (each == label)]
                 answers[str(at_key)] = "", {"answers": list(given), "chosen": picked}
@@ -162,7 +163,10 @@ def question_request(
             QuestionChoice(dismiss, "Dismiss the question" if len(questions) == 1 else "Dismiss all of them")
         )
         answers[dismiss] = refusal
-    lines = [line for each in (questions if not choices else [now]) for line in _lines(each)]
+    words = string(now.get("question"))
+    lines = [line for each in questions for line in _lines(each)]
+    if choices:  # which say all else
+        lines = [visible(words)] if one_line(words, _SUBJECT) != words else []
     subject = string(now.get("question")) or string(now.get("header")) or "It asks something"
     if len(questions) > 1:
         subject = f"{subject} ({place + 1} of {len(questions)})"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from itertools import zip_longest
 
 import msgspec
 from msgspec.structs import replace
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 from gshtui.bus.agent_data import Meaning, OpenQuestion, QuestionChoice
 from gshtui.programs.profiles.profile import Profile, QuestionRules
 from gshtui.programs.screen.choice_meaning import digits_of, meaning_of
+from gshtui.text.cells import width
 from gshtui.text.linear_regex import RegexMatch, compile_linear
 from gshtui.text.sanitise import one_line, plain
 from gshtui.tmux.quoting import ShownRow
@@ -195,7 +197,8 @@ def _numbered(
     marked = [place for place, row in enumerate(rows) if _is_marked(rules, text[row], lines[row])]
     if len(marked) != 1 or len(rows) > _MOST:
         return None
-    labels, digits, shown = list[str](), list[str](), list[ShownRow]()
+    labels, abouts, digits, shown = list[str](), list[str](), list[str](), list[ShownRow]()
+    room = max(width(line.rstrip()) for line in text) - _INSET
     for place, row in enumerate(rows):
         below = rows[place + 1] if place + 1 < len(rows) else len(text)
         end = _end(rules, whole, text, row, below, last=place + 1 == len(rows))
@@ -207,15 +210,30 @@ def _numbered(
         if not head or head not in whole[row]:
             return None
         shown += [ShownRow(whole[row][whole[row].find(head) :], marked=True), *map(ShownRow, whole[row + 1 : end])]
-        joined = " ".join(text[n].strip() for n in range(row, end))
+        about = _about_from(text, row, end, room) if named is None else end
+        joined = " ".join(text[n].strip() for n in range(row, about))
         labels.append(one_line(head, _BEHIND) if named is not None else _label(rules, joined, text[row]))
+        abouts.append(one_line(" ".join(text[n].strip() for n in range(about, end)), _BEHIND))
         digits.append(str(number) if number else "")
     if not all(labels):
         return None
     tick = rules.tick if any(_STATE.match(label) for label in labels) else ""
     more = (_CONFIRM,) if tick else ()
     labels, digits = [*labels, *more], [*digits, *("" for _ in more)]
-    return _found(rules, whole, text, rows[0], labels, marked[0], shown, digits=digits, tick=tick)
+    return _found(rules, whole, text, rows[0], labels, marked[0], shown, digits=digits, tick=tick, abouts=abouts)
+
+
+def _about_from(text: Sequence[str], row: int, end: int, room: int) -> int:
+    """The row at which a choice's label has ended: its next word would have had room behind the words before it."""
+    for n in range(row + 1, end):
+        word = text[n].split(maxsplit=1)[0]
+        if width(text[n - 1].rstrip()) + 1 + width(word) <= room:
+            return n
+    return end
+
+
+_INSET = 16
+"""Cells by which a list may be narrower than the screen."""
 
 
 _CONFIRM = "Confirm"
@@ -512,15 +530,20 @@ def _by_letters(
 # -- what it asks --------------------------------------------------------------------------------------------------
 
 
-def _choices(rules: QuestionRules, labels: Sequence[str]) -> tuple[QuestionChoice, ...]:
+def _choices(rules: QuestionRules, labels: Sequence[str], abouts: Sequence[str] = ()) -> tuple[QuestionChoice, ...]:
     """The choices with their meanings and our digits; none where there are more than digits."""
     typed = compile_linear(rules.typed) if rules.typed else None
-    meanings: list[Meaning] = [meaning_of(label, rules.means) for label in labels]
+    abouts = [*abouts, *("" for _ in labels[len(abouts) :])]
+    meanings: list[Meaning] = [meaning_of(words, rules.means) for words in _said(labels, abouts)]
     digits = digits_of(meanings)
     return tuple(
-        QuestionChoice(digit, label, means, types=typed is not None and typed.search(label) is not None)
-        for digit, label, means in zip(digits, labels, meanings, strict=bool(digits))
+        QuestionChoice(digit, label, means, types=typed is not None and typed.search(label) is not None, about=about)
+        for digit, label, means, about in zip(digits, labels, meanings, abouts, strict=bool(digits))
     )
+
+
+def _said(labels: Sequence[str], abouts: Sequence[str]) -> list[str]:
+    return [f"{label} {about}".rstrip() for label, about in zip_longest(labels, abouts, fillvalue="")]
 
 
 def _found(
@@ -535,12 +558,14 @@ def _found(
     buttons: bool = False,
     digits: Sequence[str] = (),
     tick: str = "",
+    abouts: Sequence[str] = (),
 ) -> ReadQuestion | None:
     """The question above its choices, which begin at this row.
 
     Args:
         offered: the rows with the choices.
         digits: the program's own.
+        abouts: what is said below the first labels.
     """
     start, complete = _start(rules, whole, row)
     cut = compile_linear(rules.cut) if rules.cut else None
@@ -551,9 +576,9 @@ def _found(
     subject, about, beside = _parts(body)
     detail = plain("\n".join(_indented(about))).strip("\n")
     complete = complete and not _is_torn(rules, detail)
-    choices = _choices(rules, labels)
+    choices = _choices(rules, labels, abouts)
     question = OpenQuestion(
-        _id(subject, detail, labels),
+        _id(subject, detail, _said(labels, abouts)),
         subject,
         detail,
         choices,
@@ -684,10 +709,17 @@ def is_cut_elsewhere(one: OpenQuestion, other: OpenQuestion) -> bool:
         return False
     if [(each.key, each.means) for each in one.choices] != [(each.key, each.means) for each in other.choices]:
         return False
-    pairs = [(mine.label, theirs.label) for mine, theirs in zip(one.choices, other.choices, strict=True)]
+    said = [[f"{each.label} {each.about}".rstrip() for each in asked.choices] for asked in (one, other)]
+    pairs = list(zip(*said, strict=True))
     if not all(each.means for each in one.choices):
         return all(mine == theirs for mine, theirs in pairs)
     return all(mine == theirs or _begins(mine, theirs) or _begins(theirs, mine) for mine, theirs in pairs)
+
+
+def is_ticked_elsewhere(one: OpenQuestion, other: OpenQuestion) -> bool:
+    """Whether they are one question, of whose boxes others are ticked."""
+    names = [[(each.key, each.name) for each in asked.choices if each.has_box] for asked in (one, other)]
+    return bool(names[0]) and names[0] == names[1] and (one.subject, one.detail) == (other.subject, other.detail)
 
 
 def _begins(cut: str, label: str) -> bool:

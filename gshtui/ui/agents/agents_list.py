@@ -298,7 +298,7 @@ def _task(agent: AgentView, left: str) -> str:
         return ""
     asked = agent.row.question if agent.waits_now and agent.row.unsent is None else None
     if asked is not None and (line := asked.line) != asked.subject:
-        return _clean(f"asks: {line}")
+        return _clean(line)
     if agent.status == "idle" and agent.row.kind != "cli" and agent.row.doing:
         return _clean(agent.row.doing)
     return _clean(agent.row.about if agent.row.about and not agent.ended else agent.row.said)

@@ -71,13 +71,14 @@ _ALLOWING: frozenset[str] = frozenset(("once", "session", "always"))
 
 
 def _is_redrawn(before: ApprovalsState, now: ApprovalsState) -> bool:
-    """Whether in front is the same question of a program as before, drawn for a terminal of another width."""
+    """Whether in front is the same question of a program as before, with another box ticked, or drawn for a terminal of
+    another width."""
     was, asked = before.programs.get(before.front), now.programs.get(now.front)
     if was is None or asked is None or before.front.partition("/")[0] != now.front.partition("/")[0]:
         return False
-    from gshtui.programs.screen.question_reading import is_cut_elsewhere  # a first frame has no question
+    from gshtui.programs.screen.question_reading import is_cut_elsewhere, is_ticked_elsewhere  # no first frame has one
 
-    return is_cut_elsewhere(was, asked)
+    return is_ticked_elsewhere(was, asked) or is_cut_elsewhere(was, asked)
 
 
 class ApprovalsPane(Vertical, can_focus=True):
@@ -91,6 +92,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         folder: where the window's own agent works: that goes without saying in the row that waits.
         written: what stands in the input and may be the reason of a denial; empty: nothing.
         shows_change: whether all of the change that a call wants to make is on the screen now, above the panel.
+        denies: told whether what stands in the input would deny what waits, by the key of its own.
         clock: monotonic seconds, the clock that Textual stamps keys with.
     """
 
@@ -141,6 +143,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         folder: str = "",
         written: Callable[[], str] = str,
         shows_change: Callable[[str, str], bool] = lambda _call, _diff: False,
+        denies: Callable[[bool], None] = lambda _: None,
     ) -> None:
         super().__init__(id="approvals")
         self.state = ApprovalsState()
@@ -155,6 +158,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         self._folder = folder
         self._written = written
         self._shows_change = shows_change
+        self._denies = denies
         self._bound = BoundKeys()
         self._keys = AnswerKeys()
         self._came_from: Widget | None = None
@@ -213,6 +217,7 @@ class ApprovalsPane(Vertical, can_focus=True):
                 self.query_one(QuestionView).ask(question_parts(request), request.subject)
         if state.front != before.front and _is_redrawn(before, state):
             self._keys.rename_question(before.front, state.front)
+            self.query_one(Answers).rename_question(before.front, state.front)
         elif state.front != before.front:
             self._front_changed(request)
         self.draw()
@@ -222,6 +227,7 @@ class ApprovalsPane(Vertical, can_focus=True):
     def _appear(self, shown: bool) -> None:
         self.display = shown
         self._appears(shown)
+        self._denies(False)
 
     def _front_changed(self, request: ApprovalRequested | None) -> None:
         """Nobody has seen this question yet. A reason being written stays open, but denies nothing."""
@@ -317,6 +323,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.call_after_refresh(self._drawn)
         opened = self._is_open
         self.set_class(opened, "-open")
+        self._denies(not opened and self._takes_reason and not self._keys.replaced and bool(self._written()))
         view, answers = self.query_one(QuestionView), self.query_one(Answers)
         view.display = answers.display = opened and request is not None and not self._keys.in_rule
         for extra in ("#approval-where", "#approval-note"):
@@ -587,6 +594,9 @@ class ApprovalsPane(Vertical, can_focus=True):
             self.post_message(OpenTerminal(agent))
             return
         self.post_message(self.ProgramAnswered(agent, asked.id, chosen.choice))
+        if any(one.key == chosen.choice and one.has_box for one in asked.choices):
+            self.draw()  # it stays open until all is sent
+            return
         self._leave_question(being_answered(self.state, chosen.question))
 
     def answer_failed(self, agent: str, question: str) -> None:

@@ -94,12 +94,28 @@ class Answers(Static):
             row = Content(" " if low else "  ").join(self._row(offer, words) for offer, words in line)
             self.update(row)
             return max(1, -(-row.cell_length // max(1, width)))
-        lines = [(offer, offer.words[0]) for offer in offered] if own else rows_of(offered, width)
-        rows = [self._row(offer, words) for offer, words in lines]
+        rows = [self._row(offer, words) for offer, words in rows_of(offered, width)] if not own else self._own(width)
         if own and (absent := without(offered)) and rows[-1].cell_length + 3 + cell_len(absent) <= width:
             rows[-1] += Content.styled(f" · {absent}", "$text-muted")  # no row: rather what is asked
         self.update(Content("\n").join(rows))
         return sum(max(1, -(-row.cell_length // max(1, width))) for row in rows)
+
+    def _own(self, width: int) -> list[Content]:
+        """A program's own answers: what each is said to do in a column of its own, where that fits."""
+        rows = [self._row(offer, offer.words[1]) for offer in self._offered]
+        more = [offer.words[0].removeprefix(offer.words[1]).removeprefix(" · ") for offer in self._offered]
+        column = max((row.cell_length for row, words in zip(rows, more, strict=True) if words), default=0) + 2
+        fits = all(column + cell_len(words) <= width for words in more if words)
+        return [
+            Content.assemble(row, " " * (column - row.cell_length) if fits else " · ", (words, "not bold $text-muted"))
+            if words
+            else row
+            for row, words in zip(rows, more, strict=True)
+        ]
+
+    def rename_question(self, before: str, question: str) -> None:
+        """The same question goes by another id: the mark stays where it is."""
+        self._question = question if self._question == before else self._question
 
     def _row(self, offer: Offer, words: str) -> Content:
         marked = self._marks and offer.choice == self.marked

@@ -53,23 +53,23 @@ def waiting_row(asked: WaitingQuestion, width: int) -> WaitingRow:
     here = parts.where in ("", f"in {asked.folder}")
     all_said = here and asked.shows_change and all(line.kind == "warning" for line in others)
     behind = "".join(f" · {line.text}" for line in others) if all_said else ""
-    allow = f"{asked.allow} allow · " if asked.allow and all_said else ""
-    texts = (" with your text", " with text") if asked.written else ("",)
-    denials = [f"{asked.refuse} deny{text} · " for text in texts if asked.refuse] or [""]
+    allow = f"{asked.allow} allow" if asked.allow and all_said else ""
+    deny = f"{asked.refuse} deny… · " if asked.refuse and not asked.written else ""
     if asked.replaced:
-        allow, denials = "", ["new question · ", ""]
+        allow, deny = "", "new question · "
     sign = ""
     if any(line.kind == "warning" for line in others) and (
-        not all_said or cell_len(f"◆ {question_row(request, name)}{behind}  {allow}{key}") > width
+        not all_said or cell_len(f"◆ {question_row(request, name)}{behind}  {allow} · {key}") > width
     ):  # it is allowed where its warnings are read
         sign, behind, allow, all_said = "⚠ ", "", "", False
     words, short = (f"◆ {sign}{question_row(request, name, short=cut)}{behind}" for cut in (False, True))
-    offers = (*(f"{allow}{deny}{key}" for deny in denials), f"{allow}{key}", key)
-    ends = (f" answer{of}", of)
+    first = f"{allow} · " if allow else ""
+    tails = [f"{first}{some}{key}{end}" for some in (deny, "") for end in (f" answer{of}", of)]
+    tails += [f"{allow}{of}"] if allow else []
     # What it wants to do is said rather than how to deny it, but not rather than how to allow it, or how many wait.
-    groups = [(one, some) for some in (offers[:-1], offers[-1:]) for one in (words, short)]
-    pairs = [(one, offer + end) for one, some in groups for offer in some for end in ends]
-    cut = (short, next((one for one in (f"{key}{of}", key) if width - cell_len(one) >= _LEAST), ""))
+    pairs = [(one, tail) for one in (words, short) for tail in tails]
+    more = [f"{allow}…{of}"] if allow else []
+    cut = (short, next((one for one in (*more, f"{key}{of}", key) if width - cell_len(one) >= _LEAST), ""))
     words, tail = next((pair for pair in pairs if cell_len("  ".join(pair)) <= width), cut)
     row = fit(words, max(8, width - cell_len(tail) - 2))
     return WaitingRow(row, tail, row == words and all_said)

@@ -38,21 +38,22 @@ class Addressee(msgspec.Struct, frozen=True):
         """Whether its program has a command whose first word this is."""
         return any(name == one.name.partition(" ")[0] for one in self.commands)
 
-    def title(self) -> Content:
-        """The words in the input's frame."""
+    def title(self, use: str = "") -> Content:
+        """The words in the input's frame. `use`: what else can be done with what is written."""
         if self.call:
-            return Content.assemble("in ", (_line(self.call, 40), "bold"), " · call")
-        rest = [_line(word, 36) for word in (self.model, self.mode) if word]
+            return Content.assemble("in ", (_line(self.call, 40), "bold"), f" · {use or 'call'}")
+        rest = [use] if use else [_line(word, 36) for word in (self.model, self.mode) if word]
+        rest = ["ended"] if self.ended and not use else rest
         return Content.assemble("to ", (self._name(), "bold"), *(f" · {word}" for word in rest))
 
     def placeholder(self) -> str:
         """What the empty input says."""
         if self.call:
             return "Message everyone here · @name or @all asks agents · / command"
-        if not self.mail:
-            return f"Ask for anything · {MEANS}"
         if self.ended:
             return f"{self.gone} · / command · ! shell"
+        if not self.mail:
+            return f"Ask for anything · {MEANS}"
         if self.program:
             return f"Message {self._name()} (typed into its terminal) · {MEANS}"
         return f"Ask {self._name()} for anything · {MEANS}"

@@ -17,9 +17,10 @@ from gshtui.ui.kit.keys.sendable_keys import is_sent
 from gshtui.ui.kit.textual.driver import sends_every_key
 from gshtui.ui.kit.textual.typed_app import app_of
 
-KeyUse = Literal["writing", "normal", "searching", "running", "choosing", "listing", "editing", "failed"]
+KeyUse = Literal["writing", "normal", "searching", "running", "choosing", "listing", "editing", "failed", "ended"]
 """What keys do in the input: write (or command, with vi's keys), search, run the marked command, choose from the list
-(or only by tab, while enter still sends), change a queued prompt, or send one again whose turn has failed."""
+(or only by tab, while enter still sends), change a queued prompt, send one again whose turn has failed, or send
+nothing, since the agent has ended."""
 
 _INPUT: Mapping[KeyUse, tuple[tuple[str, str], ...]] = {
     "writing": (
@@ -42,6 +43,7 @@ _INPUT: Mapping[KeyUse, tuple[tuple[str, str], ...]] = {
     "choosing": (("prompt.submit", "choose"), ("escape", "close the list")),
     "listing": (("prompt.submit", "send"), ("prompt.complete", "choose"), ("escape", "close the list")),
     "editing": (("prompt.submit", "save"), ("escape", "discard changes")),
+    "ended": (("tabs.view", "terminal or chat"), ("app.palette", "palette"), ("app.help", "help")),
     "failed": (("prompt.submit", "try again"), ("app.palette", "palette"), ("app.help", "help")),
 }
 """Ids of rows of the key table, or what is pressed there whatever is mapped, and what that does."""

@@ -134,11 +134,13 @@ class PromptInput(FoldingArea):
         self._completion = WordCompletion(self, self.popup, completions, self.complain)
         self._history = PromptHistory(self, self.popup, self.drafts, self.place)
         self._placing = False
-        self._show_addressee()
+        self._use = ""
+        """What else can be done with what is written."""
         self._lines = LineEditing(self)
         self._vi: ViEditing | None = None
         self._used: tuple[KeyUse, bool] = "writing", False
         """What keys did when that was announced last."""
+        self._show_addressee()
         self.popup.changed = lambda: self.call_next(self._look_at_keys)  # once its candidates count
         self._cleared = False
         """Whether the person knows how what was cleared comes back."""
@@ -171,9 +173,16 @@ class PromptInput(FoldingArea):
             self.addressee = addressee
             self._show_addressee()
 
+    def show_use(self, words: str) -> None:
+        """Name, beside who gets it, what else can be done with what is written; empty: nothing."""
+        if words != self._use:
+            self._use = words
+            self._show_addressee()
+
     def _show_addressee(self) -> None:
-        self.border_title = self.addressee.title()
+        self.border_title = self.addressee.title(self._use)
         self._history.hint = self.addressee.placeholder()
+        self._look_at_keys()
 
     # The text
 
@@ -238,7 +247,15 @@ class PromptInput(FoldingArea):
             return "normal"
         if self.failed and not self.text and self.addressee.agent in self._prompts:
             return "failed"
-        return "editing" if self.editing else "writing"
+        if self.editing:
+            return "editing"
+        return "ended" if self.addressee.ended and self._is_prompt else "writing"
+
+    @property
+    def _is_prompt(self) -> bool:
+        """Whether what is written would go to the agent, if anything is."""
+        target = route(self.value, self.commands, self.addressee.offers)
+        return not self.addressee.call and isinstance(target, ToAgent | NothingToSend)
 
     @property
     def leaves_nothing_first(self) -> bool:
@@ -246,7 +263,7 @@ class PromptInput(FoldingArea):
         first = self._vi is not None and self._vi.types
         standing = self.front_scroll is not None and self.front_scroll.standing
         first = first or standing or self.popup.display
-        return self.screen.focused is self and not first and self.key_use in ("writing", "normal", "failed")
+        return self.screen.focused is self and not first and self.key_use in ("writing", "normal", "failed", "ended")
 
     def _look_at_keys(self) -> None:
         # While candidates for the newest letter are awaited, the ones before it are still in sight.

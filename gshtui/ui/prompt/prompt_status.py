@@ -336,7 +336,11 @@ class PromptStatus(Static):
     def _busy(self, width: int) -> Content:
         waiting = waits(self.state)
         return self._going_on(
-            doing(self.state, self._clock()), self.state.counts_from, waiting, width, self._ends_by("interrupt")
+            doing(self.state, self._clock()),
+            None if self.state.retry is not None else self.state.counts_from,  # one that counts down is enough
+            waiting,
+            width,
+            self._ends_by("interrupt"),
         )
 
     def _late_work(self, width: int) -> Content:
@@ -357,11 +361,11 @@ class PromptStatus(Static):
         what = f"Running: {one_line(newest.command)}"
         return self._going_on(what, newest.since, waiting, width, self._ends_by("stop"))
 
-    def _going_on(self, what: str, since: float, beside: list[str], width: int, spare: str = "") -> Content:
+    def _going_on(self, what: str, since: float | None, beside: list[str], width: int, spare: str = "") -> Content:
         """The activity, shortened so that all of `beside` fits; `spare` is added only if there is room."""
         moving = app_of(self).animation_level != "none"
         spinner = FRAMES[self._frame % len(FRAMES)] if moving else "●"
-        rest = [units.clock(self._clock() - since), *beside]
+        rest = [*([units.clock(self._clock() - since)] if since is not None else []), *beside]
         needed = sum(cell_len(part) + 3 for part in rest)
         line = Content.assemble((f"{spinner} ", "$primary"), (fit(what, max(12, width - 2 - needed)), "$foreground"))
         return _joined(line, [*rest, spare] if spare else rest, width)

@@ -173,6 +173,7 @@ class PromptArea(Vertical):
             folder=str(project or ""),
             written=lambda: "" if self.input.editing else as_reason(self.input.value),
             shows_change=self._shows_change,
+            denies=self._denies,
         )
         self.input.drafts.beside = self._half_written
         self.tasks = TasksStrip(agent)
@@ -250,6 +251,9 @@ class PromptArea(Vertical):
     def _ask(self, asking: bool) -> None:
         """A question gets the empty row above the input where there are few."""
         self.set_class(asking, "-asking")
+
+    def _denies(self, denies: bool) -> None:
+        self.input.show_use(f"{key_of(self, 'approval.refuse')} deny with your text" if denies else "")
 
     def _shows_change(self, call: str, diff: str) -> bool:
         front = self.input.front_scroll
