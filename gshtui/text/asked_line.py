@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _GENERAL = re.compile(
-    r"(?i)(?:(?:do|would|you|want|like|to|proceed|continue|run|execute|allow|apply|the|this|following)\b *)+"
-    r"(?:command|change)?\?"
+    r"(?i)(?:(?:do|would|you|want|like|to|proceed|continue|run|execute|allow|apply|the|this|following|"
+    r"execution|of)\b *)+(?:command|change|\[shell\])?\?"
 )
 """The words of a program's question that say nothing which what it is about does not say."""
 _LONGEST = 400
+_PROMPT = "$ "
+"""Stands before a command, which may come behind lines that say where and why."""
 _DRAWN = re.compile(r" {0,20}\d{1,9} ")
 """A line of a change, as programs draw it: below its number is the file's."""
 
@@ -18,6 +21,11 @@ def only_line(detail: str) -> str:
     """The one line of what a program asks about, such as a command; empty: there are none or more, or it is long."""
     lines = [line.strip() for line in detail.split("\n") if line.strip()]
     return lines[0] if len(lines) == 1 and len(lines[0]) <= _LONGEST else ""
+
+
+def is_general(subject: str, detail: str) -> bool:
+    """Whether these words of a program say nothing that the lines about it do not say."""
+    return bool(detail.strip()) and _GENERAL.fullmatch(subject) is not None
 
 
 def unsaid(subject: str, detail: str) -> str:
@@ -34,12 +42,19 @@ def asked_line(subject: str, detail: str) -> str:
     asked = subject.removesuffix("?").lower()
     if not told or told.lower() in asked:
         return subject
-    if asked in told.lower() or _GENERAL.fullmatch(subject):
+    if asked in told.lower() or is_general(subject, told):
         return told
     return " · ".join((told, subject) if subject.endswith("?") else (subject, told))
 
 
+def command_first(lines: Sequence[str]) -> Sequence[str]:
+    """The lines with the command before those that say where and why, if it is the last of them."""
+    return [lines[-1], *lines[:-1]] if lines and lines[-1].strip().startswith(_PROMPT) else lines
+
+
 def _undrawn(detail: str) -> str:
-    """Without a change that is drawn below its heading."""
-    first, *others = detail.strip("\n").split("\n")
+    """Without a change that is drawn below its heading, or with no more than the command at its end."""
+    first, *others = lines = detail.strip("\n").split("\n")
+    if others and lines[-1].strip().startswith(_PROMPT):
+        return lines[-1]
     return first if all(_DRAWN.match(line) for line in others if line.strip()) else detail

@@ -776,7 +776,8 @@ async def test_a_programs_question_is_answered_by_its_own_numbers() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         app.pane.consume([asking("Go on?", "Yes", "Yes, and always allow this from now on in this folder", "No")])
         await app.review(pilot)
-        assert app.heading.startswith("◆ cl asks · claude")
+        assert app.heading.startswith("◆ cl · claude: Go on?"), "it needs no row"
+        assert app.pane.query_one(QuestionView).virtual_size.height <= 1
         assert "always allow this from now on" in str(app.query_one(Answers).content)
         await app.press(pilot, "9")
         assert app.given == []

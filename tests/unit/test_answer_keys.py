@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
+from gshtui.bus.agent_data import Meaning, OpenQuestion, QuestionChoice
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptSubmitted
@@ -28,6 +28,7 @@ from gshtui.guard.approval.answer_keys import (
     RuleBegun,
     Swallowed,
     choice_of,
+    choice_words,
     choices,
     line_of,
     list_of,
@@ -499,3 +500,15 @@ def check(story: IntentOracle, event: ApprovalAnswered, line: str, began: tuple[
     right = {"1": "once", "2": "session"}.get(line.strip()) == event.decision
     if in_reason or question != event.approval or not right:
         story.unasked.append(f"{event.approval} {event.decision} by {line!r} begun for {question!r} at {now:.3f}")
+
+
+@pytest.mark.parametrize(
+    ("label", "means", "said"),
+    [
+        ("Allow once", "once", "Allow once"),
+        ("Yes, proceed", "once", "Yes, proceed · allows once"),
+        ("Reject", "deny", "Reject · denies"),
+    ],
+)
+def test_a_choice_says_what_it_does_where_its_own_words_do_not(label: str, means: Meaning, said: str) -> None:
+    assert choice_words(QuestionChoice("1", label, means)) == said

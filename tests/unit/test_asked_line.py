@@ -2,7 +2,7 @@
 
 import pytest
 
-from gshtui.text.asked_line import asked_line, unsaid
+from gshtui.text.asked_line import asked_line, command_first, unsaid
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,8 @@ from gshtui.text.asked_line import asked_line, unsaid
         ("Which colour do you want?", "for the front", "for the front · Which colour do you want?"),
         ("The disk is full", "at /var", "The disk is full · at /var"),
         ("Run: make", "", "Run: make"),
+        ("Do you want to run the command?", "Environment: local\nReason: I must\n$ make", "$ make"),
+        ("Do you want to run the command?", "$ make\nand more", "Do you want to run the command?"),
     ],
 )
 def test_a_question_is_one_line_in_which_nothing_is_said_twice(subject: str, detail: str, said: str) -> None:
@@ -35,3 +37,8 @@ def test_a_question_is_one_line_in_which_nothing_is_said_twice(subject: str, det
 )
 def test_only_what_a_question_says_whole_is_not_said_again(subject: str, detail: str, rest: str) -> None:
     assert unsaid(subject, detail) == rest
+
+
+def test_a_command_comes_before_where_and_why() -> None:
+    assert command_first(["in: /srv", "why: so", "$ make"]) == ["$ make", "in: /srv", "why: so"]
+    assert command_first(["$ make", "and more"]) == ["$ make", "and more"]

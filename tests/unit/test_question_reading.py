@@ -140,6 +140,15 @@ def test_choices_with_descriptions_and_a_rule_between_them_are_read() -> None:
     assert [(one.label, one.about) for one in asked.question.choices] == labels
 
 
+def test_what_a_program_draws_twice_is_said_once() -> None:
+    rows = [" Allow execution of [Shell]?", "", " Shell  touch made.txt", "    touch made.txt", ""]
+    frame = [f"│{row:60}│" for row in [*rows, " ● 1. Allow once", "   2. No (esc)"]]
+    lines = [f"╭{'─' * 60}╮", *frame, f"╰{'─' * 60}╯"]
+    asked = read_screen(LOADED.get("gemini"), lines).read
+    assert asked is not None
+    assert (asked.question.detail, asked.question.line) == ("touch made.txt", "touch made.txt")
+
+
 def test_a_label_that_is_wrapped_is_whole_and_has_no_description() -> None:
     rule = "─" * 60
     label = "Yes, and do not ask again for commands that begin with make in /home/u/project"

@@ -83,7 +83,7 @@ def test_the_title_says_who_and_which() -> None:
     assert question_title(edit, "fix", "src/a.py") == "fix wants to edit src/a.py"
     asked = make_question(1, tool="claude", effect=PROGRAM)
     assert [question_title(asked, name) for name in ("fix", "claude-2")] == ["fix asks · claude", "claude-2 asks"]
-    assert question_title(asked, "claude", "a.py") == "claude asks · a.py"
+    assert question_title(asked, "claude", "a.py") == "claude: a.py"
     assert "\x1b" not in question_title(make_question(1, agent="ma\x1b[2Jin", tool="\x07bash"))
 
 

@@ -113,7 +113,9 @@ def program_choices(question: OpenQuestion) -> tuple[Offer, ...]:
 
 def choice_words(choice: QuestionChoice) -> str:
     """A program's choice in its own words, and what it means."""
-    return " · ".join(filter(None, (choice.label, choice.about, MEANINGS.get(choice.means, ""))))
+    means = MEANINGS.get(choice.means, "")
+    said = means.replace("allows", "allow") in choice.label.lower()
+    return " · ".join(filter(None, (choice.label, choice.about, "" if said else means)))
 
 
 def listed_choices(question: OpenQuestion) -> list[tuple[str, str]]:

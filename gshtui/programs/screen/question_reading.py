@@ -210,10 +210,14 @@ def _numbered(
         if not head or head not in whole[row]:
             return None
         shown += [ShownRow(whole[row][whole[row].find(head) :], marked=True), *map(ShownRow, whole[row + 1 : end])]
-        about = _about_from(text, row, end, room) if named is None else end
-        joined = " ".join(text[n].strip() for n in range(row, about))
-        labels.append(one_line(head, _BEHIND) if named is not None else _label(rules, joined, text[row]))
-        abouts.append(one_line(" ".join(text[n].strip() for n in range(about, end)), _BEHIND))
+        if named is not None:
+            label = said = one_line(head, _BEHIND)
+        else:
+            words = [line.strip() for line in text[row:end]]
+            said = _label(rules, " ".join(words), text[row])
+            label = _label(rules, " ".join(words[: _label_rows(text, row, end, room)]), text[row])
+        labels.append(label)
+        abouts.append(said.removeprefix(label).strip())
         digits.append(str(number) if number else "")
     if not all(labels):
         return None
@@ -223,13 +227,13 @@ def _numbered(
     return _found(rules, whole, text, rows[0], labels, marked[0], shown, digits=digits, tick=tick, abouts=abouts)
 
 
-def _about_from(text: Sequence[str], row: int, end: int, room: int) -> int:
-    """The row at which a choice's label has ended: its next word would have had room behind the words before it."""
+def _label_rows(text: Sequence[str], row: int, end: int, room: int) -> int:
+    """The rows of a choice's label: the next word below it would have had room behind them."""
     for n in range(row + 1, end):
         word = text[n].split(maxsplit=1)[0]
         if width(text[n - 1].rstrip()) + 1 + width(word) <= room:
-            return n
-    return end
+            return n - row
+    return end - row
 
 
 _INSET = 16
@@ -574,8 +578,8 @@ def _found(
     if not any(line.strip(_RULES) for line in body):
         return None
     subject, about, beside = _parts(body)
-    detail = plain("\n".join(_indented(about))).strip("\n")
-    complete = complete and not _is_torn(rules, detail)
+    complete = complete and not _is_torn(rules, plain("\n".join(_indented(about))).strip("\n"))
+    detail = plain("\n".join(_indented(_said_once(about)))).strip("\n")
     choices = _choices(rules, labels, abouts)
     question = OpenQuestion(
         _id(subject, detail, _said(labels, abouts)),
@@ -648,6 +652,14 @@ def _trimmed(lines: Sequence[str]) -> list[str]:
     while found and not found[-1].strip():
         found.pop()
     return found
+
+
+def _said_once(lines: Sequence[str]) -> Sequence[str]:
+    """The lines without a heading whose words are the only other line, behind a name, such as `Shell`."""
+    shown = [line for line in lines if line.strip()]
+    if len(shown) == 2 and shown[0].endswith(f"  {shown[1].strip()}"):
+        return shown[1:]
+    return lines
 
 
 def _indented(lines: Sequence[str]) -> list[str]:

@@ -15,6 +15,7 @@ from textual.widgets import Static
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.guard.approval.answer_keys import Offer
 from gshtui.guard.approval.question_text import PROGRAM, QuestionLine, question_parts, question_title
+from gshtui.text.asked_line import is_general
 from gshtui.ui.approvals.question_view import Answers, QuestionView, wrapped_question
 from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.widgets.fitted_text import fit, fit_middle
@@ -66,12 +67,16 @@ def draw_question(pane: Widget, asked: ShownQuestion) -> None:
     roomy = height >= _ROOMY
     pane.set_class(roomy, "-roomy")
     changes = bool(request.diff) or any(line.kind in ("add", "remove") for line in parts.head)
-    subject = one_line(request.subject, 200) if changes else ""
+    program = request.effect == PROGRAM
+    subject = one_line(request.subject, 200) if changes or program else ""
     heading = f"◆ {question_title(request, name, subject)}"
     of = f" · {asked.place} of {asked.count}" if asked.count > 1 else ""
     tail = of if known else f"{of} · {key_of(pane, 'approval.focus')} answers"
     room = width - 4 - cell_len(tail)
-    named = request.effect in ("write", PROGRAM) and subject == request.subject and cell_len(heading) <= room
+    named = (program or request.effect == "write") and subject == request.subject and cell_len(heading) <= room
+    if program and not named and not changes:  # it has rows of its own
+        subject = ""
+        heading = f"◆ {question_title(request, name)}"
     note = [text for _, text in wrapped_question(parts.tail, inner)]
     for short in (low, True):  # rather few words for the answers than little of the question
         rows = answers.offer(request.approval, asked.offered, inner, low=short, marks=asked.marks)
@@ -88,7 +93,8 @@ def draw_question(pane: Widget, asked: ShownQuestion) -> None:
     else:  # it gives way, and is read on after what is asked
         told = view.fit(inner, most, named=named, tail=False)
         view.fit(inner, told, named=named)
-    if named and (view.above or view.hidden) and cell_len(heading) > room - _MORE:
+    general = program and is_general(subject, request.detail)
+    if named and (view.above or view.hidden) and cell_len(heading) > room - _MORE and not general:
         view.fit(inner, told)  # the title will shorten it
     up = f" · ↑ {view.above}" if view.above and view.display else ""
     down = f" · ↓ {view.hidden} more" if view.hidden and view.display else ""
