@@ -735,3 +735,29 @@ async def test_an_enter_counts_though_a_busy_program_draws_its_text_only_later(l
     clock[0] += 7
     await status._look()  # pyright: ignore[reportPrivateUsage]
     assert (status.known.status, status.known.sure) == ("idle", False), "it did not take the text"
+
+
+@pytest.mark.parametrize("width", [120, 60])
+async def test_a_screen_that_is_drawn_anew_has_no_new_prompt(width: int) -> None:
+    """As after its window was made wider or narrower: the rows above its input are away for a moment."""
+    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
+    clock = [time.time()]
+
+    class Resized(SilentServer):
+        def _info(self) -> PaneInfo:
+            return replace(super()._info(), width=self.width)
+
+        width = 120
+
+    server, answered = Resized(), (SCREENS / "07-interrupted.txt").read_text("utf-8").rstrip("\n").split("\n")
+    claude = profiles.load(Path("/nonexistent")).get("claude")
+    told = Told(Evidence(Rank.RECORD, "record", "idle", clock[0] - 5))
+    status = CliStatus(server, row, claude, lambda _: None, clock=lambda: clock[0], sources=(told,))
+    server.looks = 9
+    narrow = tuple(line if width == 120 or "do:long" not in without_styles(line) else "❯ do:lo" for line in answered)
+    between = IDLE if width == 120 else tuple(answered)
+    for shown, columns in ((tuple(answered), 120), (between, 120), (narrow, width)):
+        clock[0] += 0.5
+        server.shown, server.width = shown, columns
+        await status._look()  # pyright: ignore[reportPrivateUsage]
+        assert (status.known.status, status.known.sure) == ("idle", True), columns

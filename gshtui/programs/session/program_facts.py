@@ -88,7 +88,7 @@ _OVERTAKEN = 5.0
 _SLEPT, _SET_BACK = 120.0, 1.0
 """Seconds by which the clock has to be ahead of what it should show for the machine to have slept, and behind."""
 _DRAWN = 3.0
-"""Seconds within which a busy machine's program shows what is typed."""
+"""Seconds within which a busy machine's program shows what is typed, and draws its screen anew."""
 _COMMAND = 10.0
 """Seconds that a command of a program's own may seem to work before it opens a dialog."""
 _TIMES = (
@@ -106,6 +106,7 @@ class ProgramLook(msgspec.Struct, frozen=True):
         lines: as captured, with their styles.
         written: the time of the rest that its transcript told of before.
         outputs: how often it had printed before.
+        width: of its terminal, in columns.
     """
 
     at: float
@@ -115,6 +116,7 @@ class ProgramLook(msgspec.Struct, frozen=True):
     front: Foreground | None
     written: float
     outputs: int
+    width: int = 0
 
 
 class ProgramFacts:
@@ -159,6 +161,11 @@ class ProgramFacts:
         self._typed = float("-inf")
         """The last look that saw a draft in its input, in seconds since 1970. A rest that is reported after it is the
         end of the turn to which the draft has led."""
+        self._width = 0
+        self._redrawn = float("-inf")
+        """When its terminal had another width first, in seconds since 1970."""
+        self._echoed = "", float("-inf")
+        """The row with the last prompt, and when it was seen last, in seconds since 1970."""
         self._undrawn = False
         """Nothing of the text that was entered last has been on its screen yet."""
         self._keyed = float("-inf")
@@ -334,7 +341,14 @@ class ProgramFacts:
         if reading.draft:
             self._typed = look.at
         told = bool(reading.echo) and not is_command(self._profile, reading.echo)
-        echoes = told and reading.echo != facts.reading.echo and reading.status == facts.reading.status
+        if look.width != self._width:
+            self._redrawn = now if self._width else self._redrawn
+            self._width = look.width
+        # A screen that is drawn anew has the same prompt again, and for another width in other rows.
+        echo, seen = self._echoed
+        anew = now < self._redrawn + _DRAWN or (reading.echo == echo and now < seen + _DRAWN)
+        self._echoed = (reading.echo, now) if reading.echo else self._echoed
+        echoes = told and not anew and reading.echo != facts.reading.echo and reading.status == facts.reading.status
         begun = (bool(entered) and not facts.entered) or (echoes and bool(self._lines))
         prompted = max(facts.prompted, self._seen_at) if begun else facts.prompted  # after the look before, at least
         self._seen_at = look.at

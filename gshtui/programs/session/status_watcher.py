@@ -466,7 +466,7 @@ class CliStatus(ProgramFacts):
             self._drafted = time.monotonic()
         if self._rests_on(reading, here) and not self._has_draft() and lines != self._lines:
             self._idles.append(time.monotonic())
-        self._saw(ProgramLook(looked, now, lines, reading, here, written, outputs))
+        self._saw(ProgramLook(looked, now, lines, reading, here, written, outputs, info.width))
 
     def _judge(self) -> None:
         now = self._now()
