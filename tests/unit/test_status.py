@@ -442,6 +442,13 @@ def test_a_persons_own_clock_below_the_input_ends_no_rest_that_is_told(rank: Ran
     assert statuses.decide(CLAUDE, (), seen, NOW).status == "thinking"
 
 
+def test_a_turn_is_over_whatever_claude_calls_it() -> None:
+    """Not all of its words are of ASCII's letters."""
+    for word in ("Baked", "Sautéed", "Flambéed"):
+        rows = ["❯ do it", "● Done.", f"✻ {word} for 2s · done 4:47 AM", "─" * 80, "❯ ", "─" * 80, "  ? for shortcuts"]
+        assert read_screen(CLAUDE, rows, "").ended == rows[2]
+
+
 @pytest.mark.parametrize("name", [GENERIC, "shell"])
 def test_what_reads_a_key_for_a_choice_needs_a_person(name: str) -> None:
     """In an unknown program, and in a shell's command; what stands above a shell's prompt asks nothing."""
