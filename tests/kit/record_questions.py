@@ -312,6 +312,18 @@ SCENES: dict[str, tuple[Scene, ...]] = {
         _codex_mode("works", "-s", "workspace-write", "-a", "on-request"),
         _codex_mode("reads", "-s", "read-only", "-a", "never"),
         _codex_mode("full", "--dangerously-bypass-approvals-and-sandbox"),
+        Scene(
+            "plan",
+            (
+                Step("ready", "idle", until=r"Ask Codex to do anything\s+gpt-5", steady=1.5),
+                Step("idle", "idle", keys=("BTab",), until=r"Plan mode", steady=1.0),
+                Step("one-question", "waiting", text="do:ask", until="Question 1/1", steady=1.0),
+                Step("interrupted", "idle", keys=("Escape", "Escape"), until="interrupted", steady=1.0),
+                Step("plan", "waiting", text="do:propose", until=r"Implement this plan\?", steady=1.0, dialog=True),
+                Step("denied", "idle", keys=("Escape",), until=r"Ask Codex to do anything", steady=1.0),
+            ),
+            ("--no-daemon",),
+        ),
     ),
     "qwen": (
         Scene("first", (Step("provider", "waiting", until="Connect a Provider"),), bare=True),
@@ -432,6 +444,24 @@ SCENES: dict[str, tuple[Scene, ...]] = {
             ),
         ),
         Scene("plan", (Step("idle", "idle", until="Ask anything", steady=1.0), *_OPENCODE_BUSY), ("--agent", "plan")),
+        Scene(
+            "asks",
+            (
+                Step("idle", "idle", until="Ask anything", steady=1.0),
+                Step("one-question", "waiting", text="do:ask", until="esc dismiss", steady=1.0),
+                Step("dismissed", "idle", keys=("Escape",), until=r"ctrl\+p", steady=1.0),
+                Step("small-edit", "waiting", text="do:small", until="Permission required", steady=1.0),
+                Step("denied", "idle", keys=("Right", "Right", "Enter"), until=r"ctrl\+p", steady=1.0),
+                Step(
+                    "subagent",
+                    "thinking",
+                    text="do:agent",
+                    until=r"Look around[\s\S]*esc interrupt",
+                    steady=0,
+                    after=1.5,
+                ),
+            ),
+        ),
     ),
     "vibe": (
         Scene("first", (Step("welcome", "waiting", until="Enter continue"),), bare=True),
