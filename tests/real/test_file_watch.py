@@ -12,9 +12,9 @@ import pytest
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.shell_events import FileChange, FilesChanged
+from gshtui.hub.parts.shell_part import ProjectFiles
 from gshtui.shell import file_watch
 from gshtui.shell.file_watch import NAMED, FileWatch, find_folders, refusal, sifted
-from gshtui.shell.log.project_files import ProjectFiles
 from gshtui.store.record.store import Store
 from tests.kit.home import Home
 

@@ -14,8 +14,7 @@ from gshtui.bus.events.call_events import (
 )
 from gshtui.calls.call_values import CallListing, JoinCall, ListCalls, NoteRun, PostMessage
 from gshtui.ui.agents.agents_pane import AgentsPane
-from gshtui.ui.calls.call_picker import CallsScreen
-from gshtui.ui.calls.call_tab import CallTab
+from gshtui.ui.calls.call_tab import CallsScreen, CallTab
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.widget_messages import JoinTheCall
 from gshtui.ui.prompt.prompt_input import PromptInput

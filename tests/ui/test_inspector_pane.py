@@ -8,11 +8,11 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import TextDelta
 from gshtui.bus.events.context_events import BlockPinned
 from gshtui.context.views import ContextError
+from gshtui.ui.context.context_actions import TuneScreen
 from gshtui.ui.context.context_feature import ContextFeature
 from gshtui.ui.context.inspector_lines import SectionLine
 from gshtui.ui.context.inspector_pane import InspectorPane
 from gshtui.ui.context.receipt_screen import ReceiptScreen
-from gshtui.ui.context.tune_dialog import TuneScreen
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.widgets.dialogs import Picker

@@ -5,9 +5,9 @@ from msgspec.structs import replace
 
 from gshtui.bus.context_data import Receipt
 from gshtui.bus.events.context_events import ContextCut, CutFailed, SummaryAnswered, SummaryProposed
+from gshtui.ui.context.context_actions import Tuning, parse_tuning
 from gshtui.ui.context.receipt_screen import FateGroup, missing_texts, receipt_entries, receipt_title, receipt_words
 from gshtui.ui.context.summaries import SummariesState, overdue, reduce
-from gshtui.ui.context.tune_dialog import Tuning, parse_tuning
 from tests.kit.recorded import NOW, S
 from tests.kit.recorded_contexts import COMPACTED, PRUNED
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gshtui.text.version_range import is_in_range
+from gshtui.programs.profiles.program_versions import is_in_range
 
 
 @pytest.mark.parametrize(

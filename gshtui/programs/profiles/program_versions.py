@@ -1,4 +1,5 @@
-"""Which version of a program is installed or runs: by the package that its file belongs to, else by asking it.
+"""Which version of a program is installed or runs, by the package that its file belongs to, else by asking it; and
+whether that is in a range.
 
 A program is asked only where its profile names the argument for that, with nothing to read and a time limit; what it
 answered is kept by its file, until that changes. Refuses everything that does not look like a version.
@@ -10,6 +11,7 @@ import asyncio
 import contextlib
 import email.parser
 import os
+import re
 import shlex
 import shutil
 from collections import defaultdict
@@ -27,8 +29,7 @@ from gshtui.system.processes import processes
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.struct_types import learned
 from gshtui.text.foreign_json import parse_foreign_json
-from gshtui.text.version_order import version_in
-from gshtui.text.version_range import is_in_range
+from gshtui.text.version_order import Order, order, version_in
 
 _WITHIN = 15.0
 """Seconds that a program has to print its version: some load for five on a busy machine."""
@@ -306,3 +307,43 @@ def _mark(program: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size
+
+
+_TERM = re.compile(r"([=<>~!^]{0,3}+)\s{0,3}+v?(\d[0-9A-Za-z.+*-]{0,60}+)")
+_LONGEST = 200
+
+
+def is_in_range(version: str, wanted: str) -> bool:
+    """Whether a version is one of those; also where that cannot be told."""
+    mine = order(version)
+    if mine is None or len(wanted) > _LONGEST:
+        return True
+    return any(_fits_all(mine, part) for part in wanted.split("||"))
+
+
+def _fits_all(mine: Order, part: str) -> bool:
+    first, is_span, last = part.strip().partition(" - ")
+    terms = _TERM.finditer(f">={first} <={last}" if is_span else part)
+    return all(_fits(mine, term[1], term[2]) for term in terms)
+
+
+def _fits(mine: Order, sign: str, written: str) -> bool:
+    bound = written.rstrip(".xX*")
+    numbers = [int(number) for number in re.findall(r"\d{1,15}", re.split(r"[-+a-zA-Z]", bound, maxsplit=1)[0])]
+    low = order(bound)
+    if low is None:
+        return True
+    if sign in (">", ">=", "<"):
+        return {">": mine > low, ">=": mine >= low, "<": mine < low}[sign]
+    if sign == "!=":
+        return not low <= mine < _above(numbers) if bound != written else mine != low
+    if sign == "<=":
+        return mine < _above(numbers)
+    major = next((place for place, number in enumerate(numbers) if number), len(numbers) - 1) + 1
+    kept = {"^": numbers[:major], "~": numbers[:2], "~=": numbers[:-1] or numbers}
+    return low <= mine < _above(kept.get(sign, numbers))
+
+
+def _above(numbers: list[int]) -> Order:
+    """The first version that does not begin with these numbers."""
+    return (*numbers[:-1], numbers[-1] + 1), -1, ()

@@ -1,9 +1,12 @@
-"""The tab of a call: what everybody says there, older messages on demand, and a line above about who is in it."""
+"""The tab of a call: what everybody says there, older messages on demand, and a line above about who is in it; and the
+picker, which lists them all.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -12,27 +15,24 @@ from textual.content import Content
 from textual.widgets import Static
 
 from gshtui.bus.agent_data import AT_WORK
-from gshtui.bus.call_data import CallInfo, CallMessage
+from gshtui.bus.call_data import LOBBY, CallInfo, CallMessage
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.call_events import CallChanged, CallMessageAdded, CallRemoved, PresenceReported
+from gshtui.bus.letter import PERSON
 from gshtui.system.tasks import report_unexpected
 from gshtui.text.sanitise import one_line
 from gshtui.ui.kit.keys.key_table import bind
-from gshtui.ui.kit.transcript.entries import NoticeEntry, OutcomeEntry, Prepend, Put
+from gshtui.ui.kit.transcript.entries import AnswerEntry, Entry, NoticeEntry, OutcomeEntry, Prepend, PromptEntry, Put
 from gshtui.ui.kit.transcript.markdown_renderer import parser_loading
 from gshtui.ui.kit.transcript.searched_transcript import SearchedTranscript
 from gshtui.ui.kit.transcript.transcript import Transcript
+from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 from gshtui.ui.kit.widgets.tabs import TabPane
 
 if TYPE_CHECKING:
-    from gshtui.calls.call_values import CallPage
-from collections.abc import Mapping
-from datetime import datetime
+    from gshtui.calls.call_values import CallListing, CallPage
 
-from gshtui.bus.call_data import LOBBY
-from gshtui.bus.letter import PERSON
-from gshtui.ui.kit.transcript.entries import AnswerEntry, Entry, PromptEntry
 
 PAGE = 200
 """Messages loaded at a time."""
@@ -214,3 +214,28 @@ def empty_words(call: str) -> str:
     how = "Type a message for everyone here. @name addresses one agent, @all every agent."
     bring = "" if call == LOBBY else "\n/invite agent=NAME adds an agent, /topic set=… sets the topic."
     return f"No messages in {call} yet.\n\n{how}{bring}"
+
+
+class CallsScreen(Picker):
+    """Choose a call; the answer is its name."""
+
+    def __init__(self, found: CallListing) -> None:
+        super().__init__(
+            "Calls",
+            [call_choice(call, found.here) for call in found.calls],
+            empty="No calls yet. /create call=NAME makes one.",
+            hint="{list.choose} to join · {list.close} to close · /create call=NAME makes one",
+        )
+
+
+def call_choice(call: CallInfo, here: str = "") -> PickerChoice:
+    """A call as an entry."""
+    member = next((one for one in call.members if one.member == PERSON), None)
+    unread = 0 if member is None else max(0, call.messages - 1 - member.seen)
+    parts = [
+        ", ".join(one_line(one.name or one.member, 20) for one in call.members[:4]) or "nobody yet",
+        one_line(call.topic, 60),
+    ]
+    state = f"{unread} unread" if unread else f"{call.messages} messages" if call.messages else ""
+    about = " · ".join(part for part in parts if part)
+    return PickerChoice(call.name, call.name, about, current=call.name == here, state=state)

@@ -57,7 +57,7 @@ class CallsFeature(Feature):
 
     async def _pick(self) -> bool:
         from gshtui.calls.call_values import ListCalls
-        from gshtui.ui.calls.call_picker import CallsScreen
+        from gshtui.ui.calls.call_tab import CallsScreen
 
         found: CallListing | None = await self.window.result_of(ListCalls())
         if found is not None:

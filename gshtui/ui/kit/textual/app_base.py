@@ -1,15 +1,22 @@
 """Textual's app where it does what a tool must not: style sheets read twice at the start, tracebacks on the screen, an
 end for every fault in drawing, a terminal that is taken to show still what it lost when its size went to and fro.
 
+And what the signals do that end a window: at the first it leaves as its person would, with what was accepted and said
+on disk; a second one, or a window that has not left in time, ends the process at once. A terminal that hangs up is such
+a signal, too.
+
 Owns these corrections; refuses anything of the workbench. `Workbench` is built on it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import time
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, cast
 
 from rich.cells import cell_len
@@ -25,11 +32,11 @@ from gshtui.bus.loop_faults import part_of
 from gshtui.guard.secrets.report_redaction import redact_report
 from gshtui.settings import paths
 from gshtui.system.faults import FaultLog
+from gshtui.system.processes.processes import kill_calls
 from gshtui.text.marked_words import unmarked
 from gshtui.ui.kit.textual.compositor import piece_compositor
 from gshtui.ui.kit.textual.drawing_faults import DrawingFaults
 from gshtui.ui.kit.textual.driver import WorkbenchDriver
-from gshtui.ui.kit.textual.end_signals import EndSignals
 from gshtui.ui.kit.textual.isolation import IsolatingApp
 from gshtui.ui.kit.textual.key_order import KeyOrder, Typed
 
@@ -234,3 +241,49 @@ class AppBase(IsolatingApp):
     def broke(self) -> Exception | None:
         """What ended the window, if it was a fault."""
         return self._exception
+
+
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+_LEAVES_WITHIN = 10.0
+"""Seconds."""
+
+
+class EndSignals:
+    """See the module.
+
+    Args:
+        leave: have the window leave; called once, in its loop.
+        abandon: put the terminal back, whatever else waits to be written to it.
+    """
+
+    def __init__(self, leave: Callable[[], None], abandon: Callable[[], None]) -> None:
+        self._leave = leave
+        self._abandon = abandon
+        self.told = 0
+        """The signal that came; 0: none."""
+
+    def listen(self) -> None:
+        """Take the signals, until this loop is closed."""
+        loop = asyncio.get_running_loop()
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, partial(self._take, number))
+
+    def _take(self, number: int) -> None:
+        if self.told:
+            if number != signal.SIGHUP:  # of a terminal that hangs up is heard twice
+                self._end_at_once()
+        else:
+            self.told = number
+            asyncio.get_running_loop().call_later(_LEAVES_WITHIN, self._end_at_once)
+            self._leave()
+
+    def _end_at_once(self) -> None:
+        self._abandon()
+        kill_calls()
+        self.end()
+
+    def end(self) -> None:
+        """End the process by the signal that came, so that whoever started it sees that; nothing if none came."""
+        if self.told:
+            signal.signal(self.told, signal.SIG_DFL)
+            os.kill(os.getpid(), self.told)
