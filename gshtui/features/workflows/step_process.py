@@ -263,10 +263,8 @@ def _environment(place: StepPlace, variables: Mapping[str, str], *, terminal: bo
 def _with_variables(
     assessment: Assessment, variables: Mapping[str, str], used: Mapping[str, str] | None = None
 ) -> Assessment:
-    """The assessment with what the step's variables add: their values, and what some of them change.
-
-    Args:
-        used: those that the line names. What runs is in them, so they come first, and whole.
+    """The assessment with what the step's variables add: their values, and what some of them change. `used`: those that
+    the line names. What runs is in them, so they come first, and whole.
     """
     used = used or {}
     steering = [

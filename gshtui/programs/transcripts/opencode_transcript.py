@@ -80,10 +80,8 @@ def _root(environ: Mapping[str, str], home: Path) -> Path:
 
 
 def sessions_since(cwd: str, since: float, environ: Mapping[str, str], home: Path) -> dict[str, str]:
-    """The folder's conversations that were changed since then (epoch seconds), with their titles.
-
-    Raises:
-        sqlite3.Error: the database cannot be read.
+    """The folder's conversations that were changed since then (epoch seconds), with their titles. Raises `Error`: the
+    database cannot be read.
     """
     database = _root(environ, home) / "opencode.db"
     if not database.is_file():

@@ -42,9 +42,7 @@ def say_nothing(calls: Iterable[CallInfo]) -> bool:
 
 def draw_calls(calls: Iterable[CallInfo], width: int, now: float) -> tuple[list[Content], list[str]]:
     """The lines of the calls that the person can see into, and the owner of each line; none while they say nothing.
-
-    Args:
-        now: seconds since the epoch.
+    `now`: seconds since the epoch.
     """
     shown = sorted(calls, key=lambda call: (call.name != LOBBY, call.name))
     if say_nothing(shown):

@@ -88,10 +88,8 @@ def spawn_options(
     hosts: HostList | None = None,
     accounts: Iterable[str] = (),
 ) -> SpawnOptions:
-    """The choices, programs that are installed before those that are not; `None`: not available.
-
-    Args:
-        which: the path of a command, or `None`.
+    """The choices, programs that are installed before those that are not; `None`: not available. `which`: the path of a
+    command, or `None`.
     """
     from gshtui.text.sanitise import one_line
 
@@ -137,11 +135,7 @@ def form_problem(wish: SpawnForm, offers: SpawnOptions) -> tuple[str, str]:
 
 
 def spawn_parameters(wish: SpawnForm, programs: dict[str, str]) -> SpawnAgent:
-    """The form as parameters of `spawn`.
-
-    Args:
-        programs: the command of each profile.
-    """
+    """The form as parameters of `spawn`. `programs`: the command of each profile."""
     from gshtui.fleet.commands.spawn_command import SpawnAgent
 
     persona = provider = model = cli = profile = acp = ""

@@ -194,10 +194,8 @@ def message_entry(message: CallMessage) -> Entry:
 
 
 def title_line(call: CallInfo, doing: Mapping[str, str], width: int) -> Content:
-    """The line above a call's tab: its name, topic and members, each with what they are doing.
-
-    Args:
-        doing: what members are doing, by member.
+    """The line above a call's tab: its name, topic and members, each with what they are doing. `doing`: what members
+    are doing, by member.
     """
     members = [
         f"{one_line(one.name or one.member, 24)}{f' ({words})' if (words := doing.get(one.member)) else ''}"

@@ -126,10 +126,8 @@ class ChangesView(ScrollView, inherit_bindings=False):
         return min(self._y, other), max(self._y, other)
 
     def show_comments(self, comments: Sequence[tuple[Sequence[int], str]]) -> None:
-        """Show comments below the rows of the document that they are about.
-
-        Args:
-            comments: of each, its rows and its words; no rows: it is shown nowhere.
+        """Show comments below the rows of the document that they are about. `comments`: of each, its rows and its
+        words; no rows: it is shown nowhere.
         """
         if tuple(comments) == self._comments:
             return

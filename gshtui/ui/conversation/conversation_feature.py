@@ -248,10 +248,8 @@ class ConversationFeature(Feature):
         self.window.push_screen(PromptsScreen(prompts, self.window.clock()), answered)
 
     def edit_prompt(self, message: str, text: str, session: str = "") -> None:
-        """Go back to before a prompt, with the files as they were, and put it into the input.
-
-        Args:
-            session: the conversation; empty: the one in front.
+        """Go back to before a prompt, with the files as they were, and put it into the input. `session`: the
+        conversation; empty: the one in front.
         """
         from gshtui.agents.commands.rewind_commands import RewindConversation
 

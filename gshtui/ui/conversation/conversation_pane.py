@@ -179,11 +179,7 @@ class ConversationPane(Vertical):
         self._show_hint()
 
     def show_outcome(self, line: str, text: str, *, failed: bool = False) -> None:
-        """Show what a command that the person typed has answered.
-
-        Args:
-            text: Markdown.
-        """
+        """Show what a command that the person typed has answered. `text`: Markdown."""
         self._outcomes += 1
         self.transcript.feed.show(OutcomeEntry(f"outcome{self._outcomes}", line, text, failed))
 

@@ -23,10 +23,8 @@ from gshtui.system.processes.processes import start_child
 
 @contextmanager
 def handoff(app: App[Any]) -> Generator[None]:
-    """The block owns the terminal. It may block or await; an exception propagates afterwards.
-
-    Raises:
-        textual.app.SuspendNotSupported: the window is not on a terminal.
+    """The block owns the terminal. It may block or await; an exception propagates afterwards. Raises
+    `SuspendNotSupported`: the window is not on a terminal.
     """
     error: BaseException | None = None
     # Repaints while suspended would fill the writer's queue and stop the loop for good, so there are none; and an
@@ -75,10 +73,8 @@ def sleep_until_continued(app: App[Any]) -> None:
 
 
 async def edit_text(app: App[Any], text: str) -> str:
-    """The text as the person leaves it in their editor.
-
-    Raises:
-        EditorError: there is no editor, it failed, or its text cannot be read.
+    """The text as the person leaves it in their editor. Raises `EditorError`: there is no editor, it failed, or its
+    text cannot be read.
     """
     argv = editor_argv(os.environ)
     name = Path(argv[0]).name
@@ -99,11 +95,7 @@ async def edit_text(app: App[Any], text: str) -> str:
 
 
 async def edit_file(app: App[Any], file: Path, environ: Mapping[str, str]) -> None:
-    """Let the person change a file in their editor.
-
-    Raises:
-        EditorError: there is no editor, or it failed.
-    """
+    """Let the person change a file in their editor. Raises `EditorError`: there is no editor, or it failed."""
     argv = editor_argv(environ)
     if code := await _run_editor(app, [*argv, str(file)]):
         raise editor_failure(argv, code, environ)

@@ -72,10 +72,8 @@ class WorkbenchPort(Protocol):
         ...
 
     def perform(self, parameters: Returns[object], then: Callable[[], None] | None = None, *, unsent: str = "") -> None:
-        """Run a command by its parameters: ask what it asks, and show its outcome.
-
-        Args:
-            then: called once it has run or failed; not if the person said no.
+        """Run a command by its parameters: ask what it asks, and show its outcome. `then`: called once it has run or
+        failed; not if the person said no.
         """
         ...
 

@@ -42,10 +42,8 @@ class DraftFile:
 
     @classmethod
     def open(cls, folder: Path, project: Path) -> DraftFile:
-        """The first slot of this project that no living window holds.
-
-        Raises:
-            OSError: the folder cannot be used, or there are more windows than slots.
+        """The first slot of this project that no living window holds. Raises `OSError`: the folder cannot be used, or
+        there are more windows than slots.
         """
         import hashlib  # OpenSSL takes a while to load, and this runs in a thread
 

@@ -101,11 +101,7 @@ class _Motion(msgspec.Struct, frozen=True):
 
 
 def press(state: ViState, buffer: Buffer, key: str) -> Step:
-    """Take a key.
-
-    Args:
-        key: a character, or the name of a key: `escape`, `ctrl+r`, `left` …
-    """
+    """Take a key. `key`: a character, or the name of a key: `escape`, `ctrl+r`, `left` …"""
     if state.mode == "insert":
         return _leave_insert(state, buffer) if key == "escape" else Step(state, buffer)
     if key == "escape":

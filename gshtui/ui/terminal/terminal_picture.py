@@ -52,19 +52,15 @@ class Scrollback:
         return self.lines[index] if 0 <= index < len(self.lines) else None
 
     def wanted(self, grown: int) -> tuple[int, int]:
-        """First and last line of the next page, as tmux counts them: 0 is the top of the screen as it is now.
-
-        Args:
-            grown: lines that have scrolled off since then.
+        """First and last line of the next page, as tmux counts them: 0 is the top of the screen as it is now. `grown`:
+        lines that have scrolled off since then.
         """
         top = self._height - len(self.lines) - grown
         return top - PAGE, top + self._overlap - 1
 
     def prepend_page(self, page: Sequence[str], *, whole: bool = False) -> bool:
-        """Prepend a fetched page; False: it does not overlap the known lines, because more was printed.
-
-        Args:
-            whole: it holds the terminal's whole history.
+        """Prepend a fetched page; False: it does not overlap the known lines, because more was printed. `whole`: it
+        holds the terminal's whole history.
         """
         known = self.lines[: self._overlap]
         expected = max(0, len(page) - len(known))

@@ -7,10 +7,8 @@ from gshtui.ui.kit.drawing import figures
 
 
 def farewell(agent: AgentView | None, *, goes_on: bool = False) -> str:
-    """One row or two, each with its line break; empty if no turn was begun in this window.
-
-    Args:
-        goes_on: its turn does without the window.
+    """One row or two, each with its line break; empty if no turn was begun in this window. `goes_on`: its turn does
+    without the window.
     """
     if agent is None or not agent.row.session or not (agent.row.tokens or agent.turn):
         return ""

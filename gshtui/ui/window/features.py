@@ -89,10 +89,8 @@ def action_of(key: str) -> str:
 
 
 def opening_key(line: str, opened: str) -> str:
-    """The key equivalent to a line; empty: the line is a command of the hub.
-
-    Args:
-        opened: what the command opens by its bare name (`Command.opens`).
+    """The key equivalent to a line; empty: the line is a command of the hub. `opened`: what the command opens by its
+    bare name (`Command.opens`).
     """
     word = line.strip().removeprefix("/")
     if key := dict(slash_words()).get(word):

@@ -107,11 +107,7 @@ def _blanked(strip: Strip, region: Region, colour: object) -> Strip:
 
 
 def save_frame(cwd: str, size: tuple[int, int], data: bytes) -> None:
-    """Store a snapshot for this folder and size.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Store a snapshot for this folder and size. Raises `OSError`: it cannot be written."""
     frames = state_dir() / "frames"
     private_files.make_folder(frames)
     private_files.write_whole(frames / snapshot_name(cwd, *size), data)

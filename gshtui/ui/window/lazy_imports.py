@@ -64,9 +64,7 @@ async def _linked(
     asked: WindowOpening, loaded: Loaded, early: HubDial | None, own: EmbeddedHub | None
 ) -> HubPort | None:
     """A link to the resident process, which is started unless it runs; `None`: it is not to be this window's hub.
-
-    Raises:
-        TimeoutError: it does not answer.
+    Raises `TimeoutError`: it does not answer.
     """
     from gshtui.client.hub_dial import dial
 

@@ -162,11 +162,7 @@ class PaletteScreen(FilteredList[PaletteEntry | None]):
 
 
 def open_palette(window: PaletteHost, recent: Sequence[str], chose: Callable[[str], None]) -> None:
-    """Show the palette, and run what is chosen.
-
-    Args:
-        chose: told the id of what was chosen, before it runs.
-    """
+    """Show the palette, and run what is chosen. `chose`: told the id of what was chosen, before it runs."""
 
     def run(entry: PaletteEntry | None) -> None:
         if entry is not None:

@@ -82,11 +82,7 @@ def load_ui_state(folder: Path | None = None) -> UiState:
 
 
 def save_ui_state(remembered: UiState, folder: Path | None = None) -> None:
-    """Write the file, whole or not at all.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Write the file, whole or not at all. Raises `OSError`: it cannot be written."""
     folder = folder or state_dir()
     layout = remembered.layout
     fields = {

@@ -91,10 +91,8 @@ class DiffPainter:
         self._change = range(0), range(0)  # the last one looked for: the rows of one are drawn one after the other
 
     def lines(self, at: int, width: int, *, before: bool = False) -> list[StyledLine]:
-        """A row as lines of at most `width` cells; wrapped ones align behind the signs.
-
-        Args:
-            before: show the number that the line had.
+        """A row as lines of at most `width` cells; wrapped ones align behind the signs. `before`: show the number that
+        the line had.
         """
         row, palette = self._rows[at], self._page.palette
         if row.kind in ("file", "hunk", "note"):

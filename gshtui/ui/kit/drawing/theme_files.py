@@ -32,11 +32,7 @@ class ThemeFiles(msgspec.Struct, frozen=True):
 
 
 def read_themes(folder: Path, known: Mapping[str, Theme]) -> ThemeFiles:
-    """The themes of this folder. Blocks.
-
-    Args:
-        known: the themes that a file may begin with; none of them is replaced.
-    """
+    """The themes of this folder. Blocks. `known`: the themes that a file may begin with; none of them is replaced."""
     found = ThemeFiles()
     try:
         files = sorted(folder.glob("*.toml"))

@@ -637,10 +637,6 @@ KEYS: dict[str, Key] = {
 
 
 def bind(id: str, action: str) -> Binding:
-    """A row of the table as a `Binding` for this action.
-
-    Raises:
-        KeyError: no such row.
-    """
+    """A row of the table as a `Binding` for this action. Raises `KeyError`: no such row."""
     key = KEYS[id]
     return Binding(key.keys, action, key.label, show=key.show, priority=key.priority, id=id, tooltip=key.help)

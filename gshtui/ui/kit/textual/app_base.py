@@ -113,10 +113,8 @@ class AppBase(IsolatingApp):
             self.follow(task, "Opening")
 
     def attend(self, work: Coroutine[Any, Any, None], *, group: str, words: str) -> None:
-        """Run this in a worker; the keys behind the one that asked for it wait a moment for what it may open.
-
-        Args:
-            words: what it is called, should it take long.
+        """Run this in a worker; the keys behind the one that asked for it wait a moment for what it may open. `words`:
+        what it is called, should it take long.
         """
         task = self._work(work, name=work.__qualname__, group=group)
         if task is not None:

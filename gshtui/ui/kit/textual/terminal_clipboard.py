@@ -33,10 +33,8 @@ _BETWEEN = 10.0
 
 
 async def read_terminal_picture(app: App[Any]) -> bytes | None:
-    """The picture on the terminal's clipboard; empty: there is none; `None`: the terminal gives no clipboard.
-
-    Raises:
-        ExpectedError: it refuses, breaks off, or gives too much.
+    """The picture on the terminal's clipboard; empty: there is none; `None`: the terminal gives no clipboard. Raises
+    `ExpectedError`: it refuses, breaks off, or gives too much.
     """
     driver = app._driver  # pyright: ignore[reportPrivateUsage]
     if not isinstance(driver, ReadingDriver) or driver.parser is None or not may_be_asked(os.environ):

@@ -370,10 +370,8 @@ class Transcript(KeptLines, can_focus=True):
         self.sync()
 
     def sync(self, *, whole: bool = False) -> None:
-        """Settle the viewport, tell Textual the height and the position, and draw what has changed.
-
-        Args:
-            whole: draw every row again, changed or not.
+        """Settle the viewport, tell Textual the height and the position, and draw what has changed. `whole`: draw every
+        row again, changed or not.
         """
         if self.size.height:
             if self.cursor.standing:

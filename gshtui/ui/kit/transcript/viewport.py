@@ -267,9 +267,7 @@ class BlockCursor:
 
     def go_to_prompt(self, direction: int, *, from_cursor: bool) -> None:
         """Go to the next (-1: the previous) prompt; behind the last one is the end, before the first the beginning.
-
-        Args:
-            from_cursor: count from the cursor, where it is visible; else from the top of the screen.
+        `from_cursor`: count from the cursor, where it is visible; else from the top of the screen.
         """
         sheets = self._document.sheets
         here = self.sheet

@@ -87,11 +87,7 @@ class Picker(FilteredList[str | None]):
     def replace(
         self, choices: Sequence[PickerChoice], headings: tuple[str, ...] = (), also: Container[str] = ()
     ) -> None:
-        """Have other entries from the next `fill` on.
-
-        Args:
-            also: ids of entries that have the words elsewhere.
-        """
+        """Have other entries from the next `fill` on. `also`: ids of entries that have the words elsewhere."""
         self._choices = list(choices)
         self._headings = headings
         self._also = also

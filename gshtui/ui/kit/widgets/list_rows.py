@@ -64,10 +64,8 @@ class TableColumn(msgspec.Struct, frozen=True):
 
 
 def column(heading: str, texts: Sequence[str], most: int = 0, *, right: bool = False) -> TableColumn:
-    """A column as wide as its longest text and its heading; left out where all texts are empty.
-
-    Args:
-        most: the most cells that it takes; 0: any.
+    """A column as wide as its longest text and its heading; left out where all texts are empty. `most`: the most cells
+    that it takes; 0: any.
     """
     widest = max(map(cell_len, texts), default=0)
     width = max(cell_len(heading), widest) if widest else 0
@@ -87,11 +85,7 @@ def table_width(columns: Sequence[TableColumn]) -> int:
 def aligned(
     cells: Sequence[Sequence[tuple[str, Style]]], columns: Sequence[TableColumn], blank: Style
 ) -> list[tuple[str, Style]]:
-    """A row: the styled texts of each cell, cut to its column.
-
-    Args:
-        blank: the style of what is between them.
-    """
+    """A row: the styled texts of each cell, cut to its column. `blank`: the style of what is between them."""
     row: list[tuple[str, Style]] = []
     for cell, column in zip(cells, columns, strict=True):
         if not column.width:
@@ -182,9 +176,7 @@ def list_columns(rows: Sequence[ListRow], room: int, names: int = 0, most: int =
 
 def _fitted(widths: Sequence[int], room: int, *, spread: bool) -> tuple[int, ...]:
     """As many of these columns as there is room for, the last one cut to it, but not to less than can be read.
-
-    Args:
-        spread: the last one takes all the room.
+    `spread`: the last one takes all the room.
     """
     fitted: list[int] = []
     for width in widths:
