@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import Noticed
+from gshtui.settings.setting_values import is_within
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.processes.processes import kill_child, start_child
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.text.day_hours import is_within
 from gshtui.text.sanitise import one_line, plain
 
 if TYPE_CHECKING:

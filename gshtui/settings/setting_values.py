@@ -5,6 +5,7 @@ Each check refuses a value with a `ValueError` that says what to write instead.
 
 from __future__ import annotations
 
+import datetime
 import os
 import re
 from pathlib import Path
@@ -127,8 +128,6 @@ def named_texts(value: dict[str, str]) -> dict[str, str]:
 def quiet_hours(value: str) -> str:
     """Hours of every day, or nothing."""
     if value:
-        from gshtui.text.day_hours import day_hours  # only where a file names some
-
         day_hours(value)
     return value
 
@@ -189,3 +188,23 @@ HostName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")]
 NamedTexts = Annotated[dict[str, str], AfterValidator(named_texts)]
 PlainWord = Annotated[str, AfterValidator(plain_word)]
 Variables = Annotated[dict[str, str], AfterValidator(variables)]
+
+
+_HOURS = re.compile(r"([01]?\d|2[0-3]):([0-5]\d) ?- ?([01]?\d|2[0-3]):([0-5]\d)")
+
+
+def day_hours(words: str) -> tuple[datetime.time, datetime.time]:
+    """The first moment, and the first one after the last. Raises `ValueError`, as half a sentence."""
+    found = _HOURS.fullmatch(words.strip())
+    if found is None:
+        raise ValueError("write two times of day, such as 22:00-07:30")
+    first, first_minute, last, last_minute = (int(number) for number in found.groups())
+    return datetime.time(first, first_minute), datetime.time(last, last_minute)
+
+
+def is_within(words: str, at: datetime.time) -> bool:
+    """Whether a time of day is in these hours; `words` empty: in none. Raises `ValueError`."""
+    if not words:
+        return False
+    start, end = day_hours(words)
+    return start <= at < end if start <= end else at >= start or at < end

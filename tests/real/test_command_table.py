@@ -23,7 +23,7 @@ from gshtui.commands.registry import AnyCommand, may_run, words_of
 from gshtui.commands.schema import tool_schema
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import ALL_PARTS
-from gshtui.ui.window.palette_entries import command_entries
+from gshtui.ui.window.palette import command_entries
 from tests.kit.configuration import made_project
 from tests.kit.running_hub import running_hub
 

@@ -3,7 +3,7 @@
 from gshtui.commands.declaration import AttachView
 from gshtui.fleet.core import agent_calls as calls
 from gshtui.fleet.core.agent_states import AgentState
-from gshtui.ui.window.palette_entries import listed_entries
+from gshtui.ui.window.palette import listed_entries
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_fleet import row
 from tests.kit.window import at_rest, settled

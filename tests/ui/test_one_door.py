@@ -58,7 +58,7 @@ from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.kit.widgets.dialogs import ConfirmScreen, Picker
 from gshtui.ui.shell.shell_feature import ShellFeature
 from gshtui.ui.window.features import FEATURES
-from gshtui.ui.window.palette_entries import command_entries
+from gshtui.ui.window.palette import command_entries
 from tests.kit.fake_hub import OPENS
 from tests.kit.keyboard import Keyboard
 from tests.kit.pty_child import PtyChild

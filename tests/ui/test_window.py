@@ -43,8 +43,7 @@ from gshtui.ui.kit.widgets.dialogs import ConfirmScreen
 from gshtui.ui.prompt.prompt_status import PromptStatus
 from gshtui.ui.window.help import HelpScreen
 from gshtui.ui.window.main_area import SessionOffer
-from gshtui.ui.window.palette import PaletteScreen
-from gshtui.ui.window.palette_entries import action_entries
+from gshtui.ui.window.palette import PaletteScreen, action_entries
 from tests.kit.conversations import conversation, conversations
 from tests.kit.fake_hub import Answer, FakeHub
 from tests.kit.keyboard import Keyboard

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from gshtui.features.acp.client_transport import MOST_UNANSWERED, ClientTransport
+from gshtui.features.acp.acp_process import MOST_UNANSWERED, ClientTransport
 from gshtui.programs.acp.acp_transport import MOST_GARBAGE, LineTransport
 
 

@@ -13,7 +13,7 @@ from gshtui.settings.settings_tables import Features
 from gshtui.ui.kit.feature import Feature
 from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.window.features import own_keys
-from gshtui.ui.window.palette_entries import action_entries
+from gshtui.ui.window.palette import action_entries
 from tests.kit import source
 from tests.kit.running_hub import running_hub
 from tests.kit.shell_forms import PARTS

@@ -7,8 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.ui.kit.drawing.sixel import PixelPicture, SixelWriter, sixels
-from gshtui.ui.kit.drawing.terminal_graphics import _MARKS, placeholder_row  # pyright: ignore[reportPrivateUsage]
+from gshtui.ui.kit.drawing.terminal_graphics import _MARKS, PixelPicture, SixelWriter, placeholder_row, sixels  # pyright: ignore[reportPrivateUsage]
 
 COLOURS = bytes(range(0, 255, 5)) * 16
 

@@ -1,6 +1,8 @@
 """`gsh-tui acp`: our agent for one client on standard input and output, until the client has gone.
 
-Nothing but the protocol reaches standard output: whatever else is printed in this process goes to the error output.
+Nothing but the protocol reaches standard output: whatever else is printed in this process goes to the error output. A
+client that asks faster than it is answered, or reads no answers, is read no further until it has fewer unanswered
+requests.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from gshtui.headless import exits
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import claim_for_protocol, complain
 from gshtui.programs.acp.acp_connection import NO_SDK
+from gshtui.programs.acp.acp_transport import LineTransport
 from gshtui.settings.contract import FeatureOffError
 from gshtui.system.tasks import end_all
 
@@ -74,7 +77,6 @@ async def _serve(options: AcpOptions, stop: Stop) -> int:
     from acp.agent.connection import AgentSideConnection
 
     from gshtui.features.acp.acp_server import AcpServer
-    from gshtui.features.acp.client_transport import ClientTransport
 
     async def open_hub(cwd: Path, session: str, servers: ClientServers) -> Hub:
         return await open_session_hub(options, cwd, session, servers)
@@ -199,3 +201,54 @@ async def _streams(source: int, sink: int) -> tuple[asyncio.StreamReader, asynci
 
 def _note(line: str) -> None:
     complain(f"a line that is no message of the protocol was skipped: {line}")
+
+
+MOST_UNANSWERED = 128
+
+
+class ClientTransport:
+    """Implements the SDK's `Transport`."""
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        noted: Callable[[str], None],
+    ) -> None:
+        """
+        Args:
+            noted: receives the first line that is no message, for a person.
+        """
+        self._lines = LineTransport(reader, writer, pace=self._pace, noted=noted)
+        self._unanswered = 0
+        self._room = asyncio.Event()
+        self._room.set()
+
+    @property
+    def fault(self) -> str:
+        """Why the connection ended; empty: the client has gone."""
+        return self._lines.fault
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Write one message. Raises `ConnectionError` if the client reads no more."""
+        try:
+            await self._lines.send(message)
+        finally:
+            if "method" not in message:
+                self._unanswered -= 1
+                self._room.set()
+
+    async def receive(self) -> dict[str, Any] | None:
+        """The next message; `None` at the end."""
+        message = await self._lines.receive()
+        if message is not None and "method" in message and "id" in message:
+            self._unanswered += 1
+            if self._unanswered >= MOST_UNANSWERED:
+                self._room.clear()
+        return message
+
+    async def close(self) -> None:
+        await self._lines.close()
+
+    async def _pace(self) -> None:
+        await self._room.wait()
