@@ -82,7 +82,7 @@ class RunView(msgspec.Struct, frozen=True):
 def loaded(
     row: WorkflowRunRow, results: Mapping[int, StepResult], before: RunView | None = None, *, here: bool = False
 ) -> RunView:
-    """The run as the record has it; what running steps have printed here so far is kept. `here`: this process runs it."""
+    """The run as the record has it; what running steps have printed so far is kept. `here`: this process runs it."""
     live = {step.head.number: step for step in before.steps} if before is not None else {}
     here = here or (before is not None and before.here)
     steps: list[RunStep] = []

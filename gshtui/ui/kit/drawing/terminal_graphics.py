@@ -1,10 +1,10 @@
 """Pictures for terminals that draw them: by the kitty graphics protocol (kitty and Ghostty), or by sixel.
 
 A picture's place is text: placeholder characters whose colour names the picture. So it is clipped, scrolled and
-covered as text is, and nothing here moves a cursor. kitty draws the picture in their place; for sixel, the pixels of
-exactly the cells that are written are put there, and the cursor behind them. Which terminal is kitty, its variables say; one that draws sixel
-says so itself, some time after the first frame, which waits for no answer. tmux and screen pass no pictures of kitty's
-on unless told to.
+covered as text is. kitty draws the picture in their place; for sixel, the pixels of exactly the cells that are written
+are put there, and the cursor behind them. Which terminal is kitty, its variables say; one that draws sixel says so
+itself, some time after the first frame, which waits for no answer. tmux and screen pass no pictures of kitty's on
+unless told to.
 """
 
 from __future__ import annotations
