@@ -1,6 +1,6 @@
 """Walking through what was sent before."""
 
-from gshtui.ui.prompt.sent_history import LIMIT, SentHistory
+from gshtui.ui.prompt.prompt_history import LIMIT, SentHistory
 
 
 def sent(*entries: str) -> SentHistory:

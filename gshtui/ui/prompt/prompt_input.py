@@ -32,10 +32,9 @@ from gshtui.ui.prompt.drafts import DraftKeeper, Drafts
 from gshtui.ui.prompt.key_hints import KeyUse
 from gshtui.ui.prompt.line_editing import LineEdit, LineEditing
 from gshtui.ui.prompt.prompt_completion import CompletionItem, CompletionPopup, CompletionSource, WordCompletion
-from gshtui.ui.prompt.prompt_history import PromptHistory
+from gshtui.ui.prompt.prompt_history import PromptHistory, SentHistory
 from gshtui.ui.prompt.prompt_routing import Commands, NothingToSend, ToAgent, route, sent_as
 from gshtui.ui.prompt.quick_keys import QuickKeys
-from gshtui.ui.prompt.sent_history import SentHistory
 
 if TYPE_CHECKING:
     from gshtui.ui.prompt.vi_editing import ViEditing
