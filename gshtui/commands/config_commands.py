@@ -217,10 +217,7 @@ class _Handlers:
     def set(self, wanted: calls.SetSetting) -> calls.ChangedSetting:
         if not wanted.key:
             raise UsageError("Name the setting and its value.", hint="For example: config set agent.max_steps 30")
-        try:
-            written = user_config.set_value(wanted.key, wanted.value, lambda: self._must_be_seen(wanted))
-        except user_config.EditError as error:
-            raise CommandError(str(error)) from error
+        written = user_config.set_value(wanted.key, wanted.value, lambda: self._must_be_seen(wanted))
         self._changed(self._loaded.again())
         return calls.ChangedSetting(wanted.key, written, paths.config_file())
 
@@ -235,18 +232,12 @@ class _Handlers:
     def reset(self, wanted: calls.ResetSetting) -> calls.ResetValue:
         if not wanted.key:
             raise UsageError("Name the setting.", hint="For example: config unset agent.max_steps")
-        try:
-            found = user_config.unset_value(wanted.key)
-        except user_config.EditError as error:
-            raise CommandError(str(error)) from error
+        found = user_config.unset_value(wanted.key)
         self._changed(self._loaded.again())
         return calls.ResetValue(wanted.key, found, paths.config_file())
 
     def make_file(self, _: calls.MakeConfigFile) -> calls.ConfigFile:
-        try:
-            return calls.ConfigFile(user_config.make_ready())
-        except user_config.EditError as error:
-            raise CommandError(str(error)) from error
+        return calls.ConfigFile(user_config.make_ready())
 
     async def ask_trust(self, _invocation: Invocation, wanted: calls.TrustProject) -> Question | None:
         """Show exactly what would be trusted; nothing if trust is withdrawn."""

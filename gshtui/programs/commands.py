@@ -17,7 +17,6 @@ from gshtui.commands.declaration import (
     Access,
     Action,
     Command,
-    CommandError,
     Effect,
     Invocation,
     Outcome,
@@ -137,10 +136,7 @@ def commands(config: Loaded, look: Look, read: Callable[[], LoadedProfiles] = lo
             data = {name: {"state": state, "file": str(_file(loaded, name))} for name, state in rows.items()}
             return _table(data, ("program", "hooks"), ((name, _STATES[state]) for name, state in rows.items()))
         profile = _named(loaded, parameters.name, f"program_hooks {parameters.action}")
-        try:
-            return await asyncio.to_thread(_change, profile, parameters.action == "remove", parameters.yes)
-        except hooks.HooksError as error:
-            raise CommandError(str(error)) from error
+        return await asyncio.to_thread(_change, profile, parameters.action == "remove", parameters.yes)
 
     return [
         group(

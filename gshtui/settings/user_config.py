@@ -16,6 +16,7 @@ from gshtui.settings.keys import FREE_TABLES, NAMED_TABLES, SERVERS, TABLES, fro
 from gshtui.settings.settings_tables import McpServer
 from gshtui.settings.toml_file import Origin, read_toml
 from gshtui.settings.validation import check
+from gshtui.system.expected_error import ExpectedError
 from gshtui.system.files import private_files
 from gshtui.system.files.file_lock import blocking_lock
 
@@ -32,7 +33,7 @@ where they come from.
 """
 
 
-class EditError(ValueError):
+class EditError(ExpectedError, ValueError):
     """The value cannot be set; the text is one or two sentences."""
 
 

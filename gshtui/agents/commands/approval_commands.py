@@ -37,7 +37,7 @@ from gshtui.guard.approval.open_approvals import OpenApprovals, SessionGrant
 from gshtui.guard.approval.question_text import asked_words
 from gshtui.guard.rules.rule_book import GuardRule, RuleBook, RuleFiles
 from gshtui.guard.rules.rule_draft import coverage, grant_rule
-from gshtui.guard.rules.rule_file import RuleFileError, add_rule, own_file, remove_rule
+from gshtui.guard.rules.rule_file import add_rule, own_file, remove_rule
 from gshtui.settings.loader import Loaded
 from gshtui.store.record.store import Store
 from gshtui.store.tables.grant_table import Grant
@@ -140,10 +140,7 @@ def commands(store: Store, loaded: Loaded, open_now: OpenNow) -> list[AnyCommand
             return RevokedApproval(_grant_words(found))
         if found.file != own_file():
             raise CommandError(f"{found.name} is a rule of the project's own.", hint=f"Change it in {found.file}.")
-        try:
-            await asyncio.to_thread(remove_rule, found.file, found)
-        except RuleFileError as error:
-            raise CommandError(str(error)) from error
+        await asyncio.to_thread(remove_rule, found.file, found)
         return RevokedApproval(_rule_words(found))
 
     async def keep(_invocation: Invocation, wanted: KeepApproval) -> KeptApproval:
@@ -153,10 +150,7 @@ def commands(store: Store, loaded: Loaded, open_now: OpenNow) -> list[AnyCommand
         if wanted.seen != (text := grant_rule(grant.tool, grant.pattern, project)):
             hint = "Nothing was saved. `approvals` lists them as they are now."
             raise CommandError(f"Number {wanted.number} is another approval now than the one you agreed to.", hint=hint)
-        try:
-            rule = await asyncio.to_thread(add_rule, own_file(), text)
-        except RuleFileError as error:
-            raise CommandError(str(error)) from error
+        rule = await asyncio.to_thread(add_rule, own_file(), text)
         await store.grants.remove(str(project), grant.tool, grant.pattern)
         return KeptApproval(rule)
 

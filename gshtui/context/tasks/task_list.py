@@ -34,6 +34,7 @@ from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import PLAIN, RARE
 from gshtui.context.log import overlays
 from gshtui.store.engine.store_errors import StoreError
+from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import one_line
 
 State = Literal["open", "active", "done", "dropped"]
@@ -42,7 +43,7 @@ LONGEST = 500
 """Characters of one task."""
 
 
-class TaskError(Exception):
+class TaskError(ExpectedError):
     """The list cannot be changed this way; the text is one clear sentence."""
 
 
@@ -224,15 +225,10 @@ def commands(context_store: TaskStore, session_of: SessionLookup) -> list[AnyCom
             raise CommandError(f"There is no agent {agent!r} with a conversation.", hint="`agents` lists them.")
         if invocation.caller.is_agent and not own and parameters.action != "list":
             raise UsageError("An agent can change only its own list.", hint="Send the other agent a message.")
-        try:
-            if parameters.action == "list":
-                tasks = await context_store.tasks(session)
-            else:
-                tasks = await context_store.change(
-                    agent, session, invocation.caller.name, partial(_changed, parameters)
-                )
-        except TaskError as error:
-            raise CommandError(str(error)) from error
+        if parameters.action == "list":
+            tasks = await context_store.tasks(session)
+        else:
+            tasks = await context_store.change(agent, session, invocation.caller.name, partial(_changed, parameters))
         data = {"agent": agent, "tasks": [{"state": "open", **msgspec.to_builtins(task)} for task in tasks]}
         return Outcome(data, tasks_text(tasks))
 

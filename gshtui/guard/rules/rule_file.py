@@ -15,6 +15,7 @@ from pathlib import Path
 from gshtui.guard.rules.rule_book import GuardRule, parse_rules, rule_starts
 from gshtui.settings import paths
 from gshtui.settings.toml_file import read_bytes
+from gshtui.system.expected_error import ExpectedError
 from gshtui.system.files import private_files
 from gshtui.system.files.file_lock import try_lock
 
@@ -23,7 +24,7 @@ _WAIT = 5.0
 _HEAD = "# Rules about what agents may do: allow, ask or deny. `gsh-tui guard rules` lists them.\n"
 
 
-class RuleFileError(Exception):
+class RuleFileError(ExpectedError):
     """Why the file was not changed, in one sentence."""
 
 

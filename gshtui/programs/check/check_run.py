@@ -25,6 +25,7 @@ from gshtui.programs.profiles.profile import Profile
 from gshtui.programs.profiles.profile_files import own_folder
 from gshtui.programs.profiles.program_versions import ProgramVersions, installed
 from gshtui.settings import paths
+from gshtui.system.expected_error import ExpectedError
 from gshtui.system.processes import processes
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.struct_types import learned
@@ -37,7 +38,7 @@ _PROCESS = "gshtui.headless.program.program_check"
 _KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SHELL", "VOLTA_HOME", "NVM_DIR", "PYENV_ROOT", "ASDF_DATA_DIR")
 
 
-class CheckError(Exception):
+class CheckError(ExpectedError):
     """The program cannot be checked; one sentence."""
 
 

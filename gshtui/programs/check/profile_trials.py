@@ -18,7 +18,6 @@ from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.declaration import (
     Access,
     Action,
-    CommandError,
     Effect,
     Invocation,
     Mark,
@@ -101,15 +100,12 @@ def check_action(read: Callable[[], LoadedProfiles], environ: Mapping[str, str])
     """`profiles check`."""
 
     async def steps(name: str) -> AsyncGenerator[CheckedStep]:
-        from gshtui.programs.check.check_run import CheckError, check_program
+        from gshtui.programs.check.check_run import check_program
 
         profile = await _named(read, name, "profiles check claude")
-        try:
-            async with aclosing(check_program(profile, environ)) as running:
-                async for step in running:
-                    yield step
-        except CheckError as error:
-            raise CommandError(str(error)) from error
+        async with aclosing(check_program(profile, environ)) as running:
+            async for step in running:
+                yield step
 
     async def check(invocation: Invocation, parameters: CheckProfile) -> CheckResult:
         found: list[CheckedStep] = []

@@ -16,6 +16,7 @@ from gshtui.programs.profiles.profile import Profile
 from gshtui.programs.report_hook import WAITS
 from gshtui.settings import paths
 from gshtui.system.caller_environment import caller_environ
+from gshtui.system.expected_error import ExpectedError
 from gshtui.system.files import private_files
 from gshtui.system.files.private_files import open_reader
 
@@ -181,7 +182,7 @@ def _codex(file: Path) -> list[str]:
 State = Literal["impossible", "absent", "installed", "outdated", "unreadable"]
 
 
-class HooksError(Exception):
+class HooksError(ExpectedError):
     """The hooks could not be put in or taken out; one sentence."""
 
 
