@@ -153,12 +153,7 @@ def is_bound_at_once(script: Script) -> bool:
 
 
 def parse(registry: Registry, line: str) -> Parsed:
-    """Bind a line of one command.
-
-    Args:
-        registry: where the command is looked up.
-        line: with or without a leading slash.
-
+    """Bind a line of one command. `registry`: where the command is looked up. `line`: with or without a leading slash.
     Raises `UsageError`: empty, not of the language, several commands, unknown command or variable, unknown, doubled,
     missing or unfit parameter.
     """

@@ -204,11 +204,8 @@ class Registry:
         return self._actions[type(parameters)]
 
     def for_row(self, key: str, row: object) -> Returns[object] | None:
-        """The call that a pane's key makes for one of its rows; `None`: none, or no command has this key.
-
-        Args:
-            key: its id in the key table: `agents.kill`.
-            row: of the kind that the pane has.
+        """The call that a pane's key makes for one of its rows; `None`: none, or no command has this key. `key`: its id
+        in the key table: `agents.kill`. `row`: of the kind that the pane has.
         """
         self._make_all()
         found = (place.of(row) for place in self._where.get(key, ()))

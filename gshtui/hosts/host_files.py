@@ -79,11 +79,7 @@ NO_FOLDER = 250
 
 async def run_remote_command(link: HostLink, command: str, folder: str, *, deadline: float, most: int) -> HostReply:
     """Run a command line in bash there, or in sh, with its errors among its output; cut off, it is ended there.
-
-    Args:
-        folder: where; empty: the home folder.
-        most: bytes of output that are kept; one that prints more is ended.
-
+    `folder`: where; empty: the home folder. `most`: bytes of output that are kept; one that prints more is ended.
     Raises `HostError`: no connection, no such folder, or no end in time.
     """
     reply = await link.run(_RUN, folder, command, deadline=deadline, most=most, tied=True)

@@ -21,11 +21,8 @@ if TYPE_CHECKING:
 
 
 def build_hub(options: HubOptions, bus: Bus | None = None, host: Hub | None = None) -> Hub:
-    """A hub that starts the parts named in the options.
-
-    Args:
-        bus: an existing one that outlives the hub; by default the hub has its own.
-        host: the hub of this process, whose record it works on; by default it opens the record itself.
+    """A hub that starts the parts named in the options. `bus`: an existing one that outlives the hub; by default the
+    hub has its own. `host`: the hub of this process, whose record it works on; by default it opens the record itself.
     """
     hub = Hub(options, PARTS, bus, host)
     hub.make_mcp_servers = lambda: _make_mcp_servers(hub)

@@ -66,11 +66,8 @@ class McpFace:
         )
 
     async def serve_lines(self, lines: io.RawIOBase, write_line: Callable[[str], None]) -> None:
-        """Serve until these lines end.
-
-        Args:
-            lines: what the program says.
-            write_line: writes a message for it, and may block.
+        """Serve until these lines end. `lines`: what the program says. `write_line`: writes a message for it, and may
+        block.
         """
         _quiet()
         given = anyio.wrap_file(io.TextIOWrapper(io.BufferedReader(lines), encoding="utf-8", errors="replace"))

@@ -183,10 +183,8 @@ class ServedCommands:
     """The served commands of one hub."""
 
     def __init__(self, hub: Hub, allowed: frozenset[str], start: Callable[[], Coroutine[Any, Any, bool]]) -> None:
-        """
-        Args:
-            allowed: names of those of `WRITING` that may be called.
-            start: starts the hub; returns whether it can be used.
+        """`allowed`: names of those of `WRITING` that may be called. `start`: starts the hub; returns whether it can be
+        used.
         """
         self._hub = hub
         self._start = start

@@ -41,11 +41,9 @@ def commands(
     paths: FilePaths | None = None,
     language_servers: Callable[[], LanguageServers] | None = None,
 ) -> list[Command[Any]]:
-    """Return the tools, which share one memory of which agent has read which file.
-
-    Args:
-        paths: what paths mean in this hub; without it, all of them are real.
-        language_servers: gives those that look at changed files; `None`: there are none.
+    """Return the tools, which share one memory of which agent has read which file. `paths`: what paths mean in this
+    hub; without it, all of them are real. `language_servers`: gives those that look at changed files; `None`: there are
+    none.
     """
     workspace = Workspace(config)
     tools = _Tools(workspace, paths or FilePaths(FileSystem(), {}), language_servers)

@@ -157,11 +157,8 @@ def conversations(found: Sequence[FoundConversation], query: str) -> str:
 
 
 def logs(records: Sequence[dict[str, Any]], query: str, limit: str) -> str:
-    """A line for each record, and its output below it: whole if there is one record, else shortened.
-
-    Args:
-        query: what was looked for, which a shortened output shows.
-        limit: the parameter by which a single record is asked for.
+    """A line for each record, and its output below it: whole if there is one record, else shortened. `query`: what was
+    looked for, which a shortened output shows. `limit`: the parameter by which a single record is asked for.
     """
     lines: list[str] = []
     for record in records:

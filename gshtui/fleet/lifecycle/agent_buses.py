@@ -35,11 +35,7 @@ class AgentBuses:
         connected: Callable[[str], bool] = lambda agent: False,
         hosted: Callable[[str], HostedAgent | None] = lambda agent: None,
     ) -> None:
-        """
-        Args:
-            bus: this hub's.
-            connected: whether an agent listens to it.
-        """
+        """`bus`: this hub's. `connected`: whether an agent listens to it."""
         self.connected = connected
         self.hosted = hosted
         self._bus = bus

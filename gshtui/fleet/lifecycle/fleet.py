@@ -252,11 +252,8 @@ class Fleet:
     # What is there
 
     def rows(self, *, everywhere: bool = True, home: Path | None = None, archived: bool = False) -> list[AgentRow]:
-        """The agents on the roster, ordered by number; unless `everywhere`, only those of one folder.
-
-        Args:
-            home: that folder; by default this hub's.
-            archived: exactly those that are archived, in place of all others.
+        """The agents on the roster, ordered by number; unless `everywhere`, only those of one folder. `home`: that
+        folder; by default this hub's. `archived`: exactly those that are archived, in place of all others.
         """
         folder = str(home or self._context.options.home)
         rows = self._context.rows.all()

@@ -314,11 +314,9 @@ class AnswerKeys:
         unread: Collection[str] = frozenset(),
         twice: Collection[str] = frozenset(),
     ) -> None:
-        """Note that this question was drawn with these answers. Redrawing it does not make it a new question.
-
-        Args:
-            unread: those that do not count yet, since what they decide has not been on the screen.
-            twice: those that count when they are chosen twice.
+        """Note that this question was drawn with these answers. Redrawing it does not make it a new question. `unread`:
+        those that do not count yet, since what they decide has not been on the screen. `twice`: those that count when
+        they are chosen twice.
         """
         self._waits, self._choices, self._unread, self._twice = True, choices, unread, twice
         if question != self._question:

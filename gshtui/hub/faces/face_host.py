@@ -43,11 +43,8 @@ class FaceHost(NoHost):
             raise BadLine(str(error)) from error
 
     async def stranger(self, connection: HubConnection, agents: str = "", itself: str = "") -> str:
-        """Why the process at the other end is not served; empty: it is.
-
-        Args:
-            agents: why an agent's process is not; empty: it is.
-            itself: an agent in whose own terminal it may be.
+        """Why the process at the other end is not served; empty: it is. `agents`: why an agent's process is not; empty:
+        it is. `itself`: an agent in whose own terminal it may be.
         """
         if not sees_the_same(connection.peer):
             return ELSEWHERE

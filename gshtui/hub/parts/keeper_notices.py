@@ -57,11 +57,8 @@ class KeeperNotices:
                 self.call(call.text, call.agent)
 
     def call(self, text: str, agent: str) -> None:
-        """Call the person about an agent, unless they want none now.
-
-        Args:
-            text: one line without controls.
-            agent: its name.
+        """Call the person about an agent, unless they want none now. `text`: one line without controls. `agent`: its
+        name.
         """
         if self._notifier.is_wanted(agent):
             self._notifier.send(text, agent)

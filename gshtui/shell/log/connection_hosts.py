@@ -128,10 +128,8 @@ class WindowConnections(_Host):
     """The other hubs of this user."""
 
     def __init__(self, on_event: Callable[[Event], None], on_left: Callable[[], None]) -> None:
-        """
-        Args:
-            on_event: receives what happened at one of them; all the others are sent it.
-            on_left: called when one has disconnected.
+        """`on_event`: receives what happened at one of them; all the others are sent it. `on_left`: called when one has
+        disconnected.
         """
         self._on_event = on_event
         self._on_left = on_left

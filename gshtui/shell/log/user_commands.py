@@ -299,13 +299,8 @@ class UserCommandHistory:
         self._recalled: set[str] = set()
 
     async def between(self, session: str, after: float, before: float, limit: int = 200) -> list[Ran]:
-        """Those of a conversation in a time, the newest `limit`, oldest first.
-
-        Args:
-            session: the conversation.
-            after: seconds since the epoch, `before` too; infinite ones as well.
-
-        Raises `StoreError`: the record cannot be read.
+        """Those of a conversation in a time, the newest `limit`, oldest first. `session`: the conversation. `after`:
+        seconds since the epoch, `before` too; infinite ones as well. Raises `StoreError`: the record cannot be read.
         """
         found = await self._store.shells.find_all(
             HistoryQuery(shell=shell_of(session), after=_finite(after), before=_finite(before)), limit=limit

@@ -228,10 +228,8 @@ class Ranked(msgspec.Struct, frozen=True):
 
 def search(entries: Sequence[PaletteEntry], query: str, recent: Sequence[str] = ()) -> list[Ranked]:
     """The entries that match every word of the query, best first; equal ones as they were, the recent ones first.
-
-    Args:
-        query: words in any order; case does not matter. Empty: everything matches.
-        recent: ids of what was chosen lately, the latest first.
+    `query`: words in any order; case does not matter. Empty: everything matches. `recent`: ids of what was chosen
+    lately, the latest first.
     """
     words = query.lower().split()
     age = {id: at for at, id in enumerate(recent)}

@@ -52,11 +52,8 @@ def page_picture(picture: Picture, page: Page) -> list[list[Segment]]:
 def picture_rows(
     picture: Picture, width: int, graphics: TerminalGraphics | None, *, colours: bool
 ) -> list[list[Segment]]:
-    """The rows of a picture within a width; none if the terminal can show none.
-
-    Args:
-        graphics: gives the terminal the picture, if it draws pictures.
-        colours: the terminal has the colours for half blocks.
+    """The rows of a picture within a width; none if the terminal can show none. `graphics`: gives the terminal the
+    picture, if it draws pictures. `colours`: the terminal has the colours for half blocks.
     """
     if picture.key and picture.width and picture.height and graphics is not None and graphics.can_draw():
         columns, rows = _fitted(picture, min(width, WIDEST))
