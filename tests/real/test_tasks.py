@@ -17,7 +17,7 @@ from gshtui.commands.language import validate
 from gshtui.context.tasks import task_list
 from gshtui.context.tasks.plan_command import EditPlan, RewritePlan, StartPlan
 from gshtui.context.tasks.plan_command import commands as plan_commands
-from gshtui.context.tasks.task_list import TaskStore, commands
+from gshtui.context.tasks.task_list import TaskError, TaskStore, commands
 from gshtui.store.record.store import Store
 from tests.kit.record import open_record
 
@@ -87,7 +87,7 @@ async def test_many_changes_at_once_lose_nothing(tmp_path: Path) -> None:
 async def test_what_cannot_be_is_said(tmp_path: Path) -> None:
     async with open_record(tmp_path / "gsh.db") as store:
         tools = TaskTools(store, (await store.sessions.create(cwd="/p", agent="main")).id)
-        with pytest.raises(CommandError, match="no task '7'"):
+        with pytest.raises(TaskError, match="no task '7'"):
             await tools.todo(action="done", task="7")
         with pytest.raises(CommandError, match="no agent 'nobody'"):
             await tools.todo("person", agent="nobody")
