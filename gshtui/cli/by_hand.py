@@ -47,7 +47,7 @@ MODULES = {
     # Goes on with such a run, and lends the terminal in the same way.
     "workflow resume": "gshtui.features.workflows.command_line",
     # A face for other programs: a process, not a call of one.
-    "mcp serve": "gshtui.cli.faces",
+    "mcp serve": "gshtui.features.mcp_server.command_line",
     # Is the keeper: a process, not a call of one.
     "hub run": "gshtui.cli.faces",
 }

@@ -59,7 +59,7 @@ class Brought(msgspec.Struct, frozen=True):
         return getattr(import_module(module), attribute or self.kind)
 
 
-FEATURES = ("acp", "replay", "ssh", "web", "workflows")
+FEATURES = ("acp", "mcp_server", "replay", "ssh", "web", "workflows")
 
 
 def brought(kind: Kind, switches: Features | None = None) -> Iterator[Brought]:

@@ -345,6 +345,9 @@ class Features(SettingsTable):
     """Our features that can be switched off, by name (`contract.py`)."""
 
     acp: bool = Field(default=True, description="An agent for editors (ACP).", json_schema_extra=FALSE)
+    mcp_server: bool = Field(
+        default=True, description="Our commands for other programs (MCP).", json_schema_extra=FALSE
+    )
     replay: bool = Field(default=True, description="Replay: conversations played again.", json_schema_extra=FALSE)
     ssh: bool = Field(default=True, description="The door for people over SSH.", json_schema_extra=FALSE)
     web: bool = Field(default=True, description="The window in a browser.", json_schema_extra=FALSE)

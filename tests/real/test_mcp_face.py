@@ -26,7 +26,7 @@ __all__ = ["place"]
 
 
 def server() -> WarmProgram:
-    return shared(*SDKS, "gshtui.mcp_server.mcp_face", "uvicorn")
+    return shared(*SDKS, "gshtui.features.mcp_server.mcp_face", "uvicorn")
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.mcp_server.served_commands import written
+from gshtui.features.mcp_server.served_commands import written
 
 SECRET = "hunter2-hunter2"
 

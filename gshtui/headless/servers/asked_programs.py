@@ -9,18 +9,15 @@ waits for an answer: its process comes back.
 from __future__ import annotations
 
 import asyncio
-import importlib
 import importlib.util
 import json
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from gshtui.bus.agent_data import GuardMode
-from gshtui.bus.bus import Bus
-from gshtui.headless.servers.mcp_process import allowing, serving_options
 from gshtui.headless.servers.program_relay import cancelled_id
 from gshtui.hub.faces.face_host import FaceHost
 from gshtui.hub.hub import Hub
@@ -30,7 +27,7 @@ from gshtui.shell.event_table import ACP, KINDS
 from gshtui.shell.hub_listener import HubConnection
 from gshtui.system.caller_environment import working_for
 from gshtui.system.processes.time_limit import time_limit
-from gshtui.system.tasks import cancel_and_wait, end_all, start_job
+from gshtui.system.tasks import cancel_and_wait, start_job
 
 _FINISHES_WITHIN = 30.0
 """Seconds for calls in progress, when this process makes way; most of them only wait for an agent."""
@@ -131,12 +128,19 @@ def _settings(opening: ProgramOpening) -> Loaded:
     return load(folder, flags=allowing(own.agent.auto_approve, opening.allowed), environ=opening.environ)
 
 
+def allowing(approved: Sequence[str], allowed: Sequence[str]) -> dict[str, Any]:
+    """The settings under which these writing commands may be called besides what the person has approved."""
+    return {"agent.auto_approve": [*approved, *allowed]}
+
+
 class _Program:
     """One program, at the other end of a connection. It is the other side's stream, too, for who writes lines."""
 
     def __init__(self, connection: HubConnection, answered: asyncio.Event) -> None:
         self.connection = connection
         self.task: asyncio.Task[None] | None = None
+        self.loaded: Loaded | None = None
+        """The settings of its folder, with what it asks for."""
         self.waiting: set[int | str] = set()
         """Ids of its requests without an answer."""
         self._answered = answered
@@ -173,38 +177,16 @@ class _Program:
         """The connection is closed by who has opened it."""
 
     async def serve(self, host: Hub, opening: ProgramOpening, loaded: Loaded) -> None:
-        serve = self._serve_acp if self.is_editor else self._serve_mcp
+        self.loaded = loaded
         try:
-            await serve(host, opening, loaded)
+            if self.is_editor and importlib.util.find_spec("acp") is None:
+                return  # its process says it
+            serve = await asyncio.to_thread(face, "acp" if self.is_editor else "mcp_server", loaded.settings.features)
+            await serve(host, opening, self, lambda: self._begin(loaded))
+        except FeatureOffError:
+            pass  # its process says it, too
         finally:
             self.connection.close()
 
     def _begin(self, loaded: Loaded) -> None:
         self.connection.send_fields(begins=True, problems=[[each.level, str(each)] for each in loaded.problems])
-
-    async def _serve_mcp(self, host: Hub, opening: ProgramOpening, loaded: Loaded) -> None:
-        from gshtui.hub.composition import build_hub
-
-        await asyncio.to_thread(importlib.import_module, "gshtui.mcp_server.mcp_face")
-        from gshtui.mcp_server.mcp_face import McpFace
-        from gshtui.mcp_server.served_commands import ServedCommands
-
-        hub = build_hub(serving_options(Path(opening.cwd), loaded), Bus(), host)
-
-        async def start() -> bool:
-            await hub.start()
-            return not hub.failed
-
-        commands = ServedCommands(hub, frozenset(opening.allowed), start)
-        self._begin(loaded)
-        try:
-            await McpFace(commands).serve_messages(self.receive, self.send)
-        finally:
-            await end_all("the end of an MCP server", commands.started, hub.stop, hub.bus.close)
-
-    async def _serve_acp(self, host: Hub, opening: ProgramOpening, loaded: Loaded) -> None:
-        if importlib.util.find_spec("acp") is None:
-            return  # its process says it
-        with suppress(FeatureOffError):  # its process says it, too
-            serve = await asyncio.to_thread(face, "acp", loaded.settings.features)
-            await serve(host, opening, self, lambda: self._begin(loaded))

@@ -7,7 +7,8 @@ import io
 import os
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +18,13 @@ from gshtui.headless import exits, streams
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import claim_for_protocol, complain
 from gshtui.settings import paths
+from gshtui.settings.contract import FeatureOffError
 from gshtui.system.files import private_files
-from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.system.tasks import cancel_and_wait, end_all, start_job
 
 if TYPE_CHECKING:
+    from gshtui.headless.servers.asked_programs import ProgramOpening
+    from gshtui.hub.hub import Hub
     from gshtui.hub.hub_options import HubOptions
     from gshtui.settings.loader import Loaded
 
@@ -67,11 +71,16 @@ async def _run(options: McpServeOptions, stop: Stop) -> int:
             return exits.ERROR
         if (code := await relayed(McpProtocol(), wanted, *protocol, stop)) is not None:
             return code
+    from gshtui.features.mcp_server.mcp_face import McpFace
+    from gshtui.features.mcp_server.served_commands import ServedCommands
     from gshtui.headless.commands.command_hub import leave_keeper, load_settings, running_hub, working_folder
-    from gshtui.mcp_server.mcp_face import McpFace
-    from gshtui.mcp_server.served_commands import ServedCommands
+    from gshtui.headless.servers.asked_programs import allowing
 
     own = load_settings()
+    if not own.settings.features.mcp_server:
+        off = FeatureOffError("mcp_server")
+        complain(off.message, off.hint)
+        return exits.USAGE
     if (
         protocol is not None
         and await leave_keeper(own.settings)
@@ -79,7 +88,7 @@ async def _run(options: McpServeOptions, stop: Stop) -> int:
     ):
         return code
     loaded = load_settings(allowing(own.settings.agent.auto_approve, options.allowed), quiet=True)
-    async with running_hub(serving_options(working_folder(), loaded)) as hub:
+    async with running_hub(_hub_options(working_folder(), loaded)) as hub:
 
         async def start() -> bool:
             await hub.start()
@@ -101,12 +110,29 @@ async def _run(options: McpServeOptions, stop: Stop) -> int:
     return exits.DONE
 
 
-def allowing(approved: Sequence[str], allowed: Sequence[str]) -> dict[str, Any]:
-    """The settings under which these writing commands may be called besides what the person has approved."""
-    return {"agent.auto_approve": [*approved, *allowed]}
+async def serve_opening(host: Hub, opening: ProgramOpening, program: Any, begin: Callable[[], None]) -> None:
+    """Serve the program of another process on the record of a hub of this one, until it has gone."""
+    await asyncio.to_thread(import_module, "gshtui.features.mcp_server.mcp_face")
+    from gshtui.bus.bus import Bus
+    from gshtui.features.mcp_server.mcp_face import McpFace
+    from gshtui.features.mcp_server.served_commands import ServedCommands
+    from gshtui.hub.composition import build_hub
+
+    hub = build_hub(_hub_options(Path(opening.cwd), program.loaded), Bus(), host)
+
+    async def start() -> bool:
+        await hub.start()
+        return not hub.failed
+
+    commands = ServedCommands(hub, frozenset(opening.allowed), start)
+    begin()
+    try:
+        await McpFace(commands).serve_messages(program.receive, program.send)
+    finally:
+        await end_all("the end of an MCP server", commands.started, hub.stop, hub.bus.close)
 
 
-def serving_options(cwd: Path, loaded: Loaded) -> HubOptions:
+def _hub_options(cwd: Path, loaded: Loaded) -> HubOptions:
     from gshtui.hub.hub_options import HubOptions
 
     return HubOptions(

@@ -23,7 +23,7 @@ from pydantic import ValidationError
 
 from gshtui import __version__
 from gshtui.commands.declaration import Effect
-from gshtui.mcp_server.served_commands import ServedCommands
+from gshtui.features.mcp_server.served_commands import ServedCommands
 from gshtui.system.json_types import is_object
 from gshtui.system.network.local_address import LocalAddress
 from gshtui.system.tasks import cancel_and_wait, start_job
