@@ -19,10 +19,11 @@ from gshtui.fleet.native.spec import read_spec, spec_path
 from gshtui.settings import paths
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
+from tests.kit.resident import beside
 from tests.kit.warm_program import SDKS, WarmProgram, run_gsh, shared, start_gsh
 from tests.real.test_keeper import CLAUDE, Place, place
 
-__all__ = ["place"]
+__all__ = ["beside", "place"]
 
 
 def server() -> WarmProgram:
@@ -207,3 +208,14 @@ async def test_a_token_over_http_is_new_at_each_start_unless_the_person_made_it(
         own.chmod(mode)
         refused = run_gsh("mcp", "serve", "--http", "--token-file", "token", cwd=tmp_path)
         assert refused.code == 1 and why in refused.err
+
+
+@pytest.mark.parametrize("words", [("mcp", "serve"), ("acp",)])
+def test_a_server_that_is_switched_off_says_how_to_switch_it_on(
+    tmp_path: Path, beside: str, words: tuple[str, ...]
+) -> None:
+    name = "acp" if words == ("acp",) else "mcp_server"
+    first = json.dumps(initialize("2025-06-18")).encode() + b"\n"
+    served = run_gsh(*words, cwd=tmp_path, env={f"GSH_FEATURES__{name.upper()}": "false"}, stdin=first)
+    assert (served.code, served.out) == (2, "")
+    assert f"config set features.{name} true" in served.err
