@@ -258,7 +258,7 @@ async def test_a_state_folder_that_cannot_be_written_is_said_once(home: Home) ->
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await pilot.press("alt+2", "x", "alt+3", "x", "ctrl+q")
         await pilot.pause()
-        said = [notice.message for notice in app._notifications if "Can't save the layout" in notice.message]
+        said = [text for _, _, text in app.notices if "Can't save the layout" in text]
     assert len(said) == 1 and "is not a folder" in said[0]
 
 
@@ -297,16 +297,34 @@ async def test_reset_brings_the_first_layout_back() -> None:
         assert len(shown(app)) == 3
 
 
+async def test_no_row_stands_for_panes_that_have_nothing_to_tell() -> None:
+    app = Window()
+    async with app.run_test(size=(120, 35)) as pilot:
+        await settled(pilot)
+        strip = app.query_one(PaneStrip)
+        assert not strip.display
+        await pilot.press("alt+4")
+        await settled(pilot)
+        assert shown(app) >= {"context"}, "its key opens it"
+        await pilot.press("alt+0", "alt+0", "alt+1")
+        app.feed(*recorded.STARTED, *recorded.TURN)
+        await settled(pilot)
+        assert strip.display != app.bench.on_screen(app.bench.panes["context"])
+        app.bench.action_reset()
+        await settled(pilot)
+        assert strip.display and " of " in str(strip.content) and strip.region.width > 60
+
+
 async def test_the_strip_stands_for_the_panes_that_are_not_on_the_screen_and_a_click_opens_one() -> None:
     app = Window(store=FakeRecord())
     async with app.run_test(size=(120, 35)) as pilot:
         await settled(pilot)
         strip = app.query_one(PaneStrip)
-        assert str(strip.content).endswith("4 context nothing sent yet")
+        assert str(strip.content).startswith("3 shell log ✗") and "4 context" not in str(strip.content)
         app.feed(*recorded.STARTED, *recorded.TURN, *recorded_shell.SHELLS)
         await settled(pilot)
         words = str(strip.content)
-        assert " of " in words.partition("4 context")[2] and "nothing sent" not in words and "no commands" not in words
+        assert " of " in words.partition("4 context")[2]
         await pilot.click(strip, offset=(words.index("context"), 0))
         await settled(pilot)
         assert shown(app) == {"context"} and app.bench.front_pane() == "context"

@@ -207,7 +207,7 @@ class ContextPane(Pane):
     def summary(self, width: int) -> Content:
         state = self.state
         if not state.window or not state.sections:
-            return self._without("nothing sent yet")
+            return Content()
         warns = meter_sign(state.used, state.window, state.trigger)
         size = f"{figures.tokens(state.used)}{warns} of {figures.tokens(state.window)}"
         return self._summed(Content.styled(size, "bold $warning" if warns else ""))

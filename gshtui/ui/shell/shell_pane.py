@@ -209,7 +209,7 @@ class ShellPane(Pane):
     def summary(self, width: int) -> Content:
         row = self.state.last_command
         if row is None:
-            return self._without("notes only" if self.state.total else "no commands yet")
+            return Content()
         from gshtui.text.sanitise import one_line  # not before the first frame
 
         mark = shell_format.sign(row)

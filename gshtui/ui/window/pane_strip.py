@@ -11,6 +11,7 @@ from textual import events
 from textual.content import Content
 from textual.widgets import Static
 
+from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widgets.side_pane import Pane
 
 _BETWEEN = " │ "
@@ -38,7 +39,7 @@ class PaneStrip(Static):
 
     def offer(self, names: tuple[str, ...]) -> None:
         """Stand for these panes."""
-        self._names, self.display = names, bool(names)
+        self._names = names
         self.draw()
 
     def on_resize(self) -> None:
@@ -46,11 +47,12 @@ class PaneStrip(Static):
 
     def draw(self) -> None:
         """Show what the panes say now."""
-        if not self.display or not self.is_mounted:
+        if not self.is_mounted:
             return
-        width = self.size.width - 2
+        width = (self.size.width or app_of(self).size.width) - 2
         found = {pane: pane.summary(width) for pane in self._panes if pane.pane in self._names}
         parts = {pane: part for pane, part in found.items() if part}
+        self.display = bool(parts)
         over = sum(part.cell_length + len(_BETWEEN) for part in parts.values()) - len(_BETWEEN) - width
         if over > 0:
             longest = max(parts, key=lambda pane: parts[pane].cell_length)

@@ -122,15 +122,11 @@ class Pane(VerticalScroll):
 
         Empty: it has nothing to tell.
         """
-        return self._summed("")
+        return Content()
 
-    def _without(self, words: str) -> Content:
-        """The pane with what it does not have, once that is known."""
-        return self._summed(Content.styled(words, "$foreground-muted") if self.told else "")
-
-    def _summed(self, words: str | Content) -> Content:
+    def _summed(self, words: Content) -> Content:
         name = Content.assemble((f"{self._number} ", "$primary"), (self._title.lower(), "$foreground-muted"))
-        return Content.assemble(name, " ", words) if words else name
+        return Content.assemble(name, " ", words)
 
     def _unseen(self) -> None:
         """Tell who stands for the pane that it has changed."""
