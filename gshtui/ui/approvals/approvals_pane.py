@@ -43,10 +43,12 @@ from gshtui.guard.approval.open_approvals import APPROVAL_EVENTS
 from gshtui.guard.approval.question_text import (
     question_parts,
 )
+from gshtui.ui.approvals.answer_fields import AnswerFields
 from gshtui.ui.approvals.approvals_state import (
     ApprovalsState,
     asked_fields,
     being_answered,
+    is_redrawn,
     not_answered,
     reduce_approvals,
     turned_to,
@@ -55,9 +57,8 @@ from gshtui.ui.approvals.approvals_state import (
 )
 from gshtui.ui.approvals.question_panel import ShownQuestion, draw_question
 from gshtui.ui.approvals.question_view import Answers, QuestionView
-from gshtui.ui.approvals.reason_input import DENIES, SOON, VOID, ReasonInput
+from gshtui.ui.approvals.reason_input import DENIES, SOON, VOID
 from gshtui.ui.approvals.rule_form import VOID as RULE_VOID
-from gshtui.ui.approvals.rule_form import RuleForm
 from gshtui.ui.approvals.waiting_row import WaitingQuestion, waiting_row
 from gshtui.ui.kit.keys.bound_keys import BoundKeys, key_of
 from gshtui.ui.kit.keys.key_table import bind
@@ -68,17 +69,6 @@ _CHOICES: dict[str, Choice] = {
     f"answer('{choice}')": choice for choice in ("once", "session", "always", "deny", "reason")
 }
 _ALLOWING: frozenset[str] = frozenset(("once", "session", "always"))
-
-
-def _is_redrawn(before: ApprovalsState, now: ApprovalsState) -> bool:
-    """Whether in front is the same question of a program as before, with another box ticked, or drawn for a terminal of
-    another width."""
-    was, asked = before.programs.get(before.front), now.programs.get(now.front)
-    if was is None or asked is None or before.front.partition("/")[0] != now.front.partition("/")[0]:
-        return False
-    from gshtui.programs.screen.question_reading import is_cut_elsewhere, is_ticked_elsewhere  # no first frame has one
-
-    return is_ticked_elsewhere(was, asked) or is_cut_elsewhere(was, asked)
 
 
 class ApprovalsPane(Vertical, can_focus=True):
@@ -153,7 +143,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         self._home = home
         self._typed = typed
         self._appears = appears
-        self._wrote = wrote
+        self._fields = AnswerFields(self, wrote)
         self._clock = clock
         self._folder = folder
         self._written = written
@@ -215,7 +205,7 @@ class ApprovalsPane(Vertical, can_focus=True):
             self._appear(request is not None or self.writing)
             if request is not None:
                 self.query_one(QuestionView).ask(question_parts(request), request.subject)
-        if state.front != before.front and _is_redrawn(before, state):
+        if state.front != before.front and is_redrawn(before, state):
             self._keys.rename_question(before.front, state.front)
             self.query_one(Answers).rename_question(before.front, state.front)
         elif state.front != before.front:
@@ -289,7 +279,7 @@ class ApprovalsPane(Vertical, can_focus=True):
     @property
     def written_reason(self) -> str:
         """The reason that is being written; empty: none."""
-        return next((field.reason for field in self.query(ReasonInput)), "")
+        return self._fields.reason
 
     @property
     def writing(self) -> bool:
@@ -514,15 +504,10 @@ class ApprovalsPane(Vertical, can_focus=True):
         return VALUES if has_form and found == "once" else found
 
     async def _pass_on(self, passed: Passed, event: events.Key, action: str | None, letter: str) -> None:
-        if passed.to == "reason":
-            for field in self.query(ReasonInput):
-                await field.write(event)
-            if action is not None:
+        if passed.to in ("reason", "rule"):
+            await self._fields.write(event)
+            if action is not None or passed.to == "rule":
                 event.stop()  # the field does not know this key, and it means nothing here now
-        elif passed.to == "rule":
-            for form in self.query(RuleForm):
-                await form.write(event)
-            event.stop()
         elif passed.to == "input":
             event.stop()
             if letter:
@@ -534,8 +519,7 @@ class ApprovalsPane(Vertical, can_focus=True):
 
     async def on_paste(self, event: events.Paste) -> None:
         event.stop()
-        for field in (*self.query(ReasonInput), *self.query(RuleForm)):
-            field.insert_pasted(event.text)
+        self._fields.paste(event.text)
 
     async def action_answer(self, answer: str) -> None:
         """Answer by a click in the key bar. Keys arrive in `on_key`."""
@@ -549,14 +533,13 @@ class ApprovalsPane(Vertical, can_focus=True):
     async def _take(self, outcome: Outcome) -> None:
         match outcome:
             case KeyChosen():
-                await self._close_reason()
+                await self._fields.close_reason()
                 self._settle(outcome)
             case ReasonBegun():
-                if not self.query(ReasonInput):
-                    await self.mount(ReasonInput(self._wrote))
+                await self._fields.open_reason()
                 self.show_message((VOID if outcome.why == CHANGED else SOON) if outcome.why else DENIES)
             case RuleBegun() if self.state.shown is not None:
-                await self.mount(RuleForm(self.state.shown))
+                await self._fields.open_rule(self.state.shown)
                 self.call_after_refresh(lambda: self._keys.show_rule(self._clock()))
                 self.show_message("")
             case Swallowed() if outcome.unread:
@@ -626,33 +609,18 @@ class ApprovalsPane(Vertical, can_focus=True):
             self.action_back()
 
     async def _end_reason(self, *, give: bool, back: bool = True) -> None:
-        field = next(iter(self.query(ReasonInput)), None)
+        outcome: Outcome = Swallowed()
         if give:
-            outcome = self._keys.give_reason(field.reason if field is not None else "")
+            outcome = self._keys.give_reason(self.written_reason)
         else:
             self._keys.leave_reason()
-            outcome = Swallowed()
-        await self._close_reason()
-        self.said = ""
-        await self._take(outcome)
-        if self.state.shown is None and self.display:  # it was closed while the reason was being written
-            if isinstance(outcome, Swallowed) and outcome.why:
-                self.notify(f"{outcome.why[:1].upper()}{outcome.why[1:]}.", markup=False)
-            self._appear(False)
-            if back:
-                self.action_back()
-        else:
-            self.draw()
-
-    async def _close_reason(self) -> None:
-        for field in self.query(ReasonInput):
-            await field.remove()
-        self._wrote()
+        await self._fields.close_reason()
+        await self._written_to_end(outcome, back=back)
 
     async def _end_rule(self, *, give: bool, at: float = 0.0, back: bool = True) -> None:
         """Save the rule and allow, if nothing is wrong with it; or go back to the question."""
-        form = next(iter(self.query(RuleForm)), None)
         outcome: Outcome = Swallowed()
+        form = self._fields.rule
         if give and form is not None:
             if self._keys.rule_counts and (mistake := form.mistake):
                 form.show_mistake(mistake)
@@ -663,13 +631,18 @@ class ApprovalsPane(Vertical, can_focus=True):
                 return
         else:
             self._keys.leave_rule()
-        for shown in self.query(RuleForm):
-            await shown.remove()
+        await self._fields.close_rule()
+        await self._written_to_end(outcome, back=back)
+
+    async def _written_to_end(self, outcome: Outcome, *, back: bool) -> None:
+        """What came of a reason or a rule; `back`: go to where the person was, if its question is closed meanwhile."""
         self.said = ""
         await self._take(outcome)
-        if self.state.shown is None and self.display:  # it was closed while the rule was being looked at
-            self._appear(False)
-            if back:
-                self.action_back()
-        else:
+        if self.state.shown is not None or not self.display:
             self.draw()
+            return
+        if isinstance(outcome, Swallowed) and outcome.why:
+            self.notify(f"{outcome.why[:1].upper()}{outcome.why[1:]}.", markup=False)
+        self._appear(False)
+        if back:
+            self.action_back()

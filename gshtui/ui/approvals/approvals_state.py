@@ -123,3 +123,14 @@ def _with_open(state: ApprovalsState, now: OpenApprovals) -> ApprovalsState:
     if now.find(front) is None:
         front = now.waiting[min(max(state.place - 1, 0), len(now.waiting) - 1)].approval if now.waiting else ""
     return replace(state, open=now, front=front)
+
+
+def is_redrawn(before: ApprovalsState, now: ApprovalsState) -> bool:
+    """Whether in front is the same question of a program as before, with another box ticked, or drawn for a terminal of
+    another width."""
+    was, asked = before.programs.get(before.front), now.programs.get(now.front)
+    if was is None or asked is None or before.front.partition("/")[0] != now.front.partition("/")[0]:
+        return False
+    from gshtui.programs.screen.question_reading import is_cut_elsewhere, is_ticked_elsewhere  # no first frame has one
+
+    return is_ticked_elsewhere(was, asked) or is_cut_elsewhere(was, asked)
