@@ -61,7 +61,7 @@ _ALSO: tuple[type[Event], ...] = (
 )
 
 
-class NotReady(Exception):
+class NotReady(ExpectedError):
     """There is no hub to ask now; the text says why and what to do."""
 
 

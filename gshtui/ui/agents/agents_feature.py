@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gshtui.bus.events.agent_events import InterruptRequested
+from gshtui.system.expected_error import ExpectedError
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.agents.agents_state import AgentView
-from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.row_actions import RowAction, RowActions
@@ -130,10 +130,9 @@ class AgentsFeature(Feature):
         self.run_work(self._mark_read(agent), "default")
 
     async def _mark_read(self, agent: str) -> None:
-        from gshtui.commands.declaration import CommandError
         from gshtui.fleet.core.agent_calls import MarkAgentRead
 
-        with contextlib.suppress(NotReady, CommandError):
+        with contextlib.suppress(ExpectedError):
             await self.window.bridge.call(MarkAgentRead(agent=agent))
 
     def _show_context(self, agent: AgentView) -> None:
@@ -146,12 +145,11 @@ class AgentsFeature(Feature):
         self.run_work(self._copied(agent), "commands")
 
     async def _copied(self, agent: AgentView) -> None:
-        from gshtui.commands.declaration import CommandError
         from gshtui.fleet.core.agent_calls import AttachAgent
 
         try:
             found = await self.window.bridge.call(AttachAgent(agent=agent.id))
-        except (NotReady, CommandError):
+        except ExpectedError:
             self.warn(f"{agent.row.name} has no terminal.")
             return
         line = shlex.join(found.argv)
@@ -254,11 +252,9 @@ class AgentsFeature(Feature):
 
     async def _start(self, parameters: Returns[AgentRow]) -> bool:
         """Start an agent without a task, and show it, so that the person can give it one."""
-        from gshtui.commands.declaration import CommandError
-
         try:
             row = await self.window.bridge.call(parameters)
-        except (NotReady, CommandError) as error:
+        except ExpectedError as error:
             self.window.notify(str(error), severity="error", markup=False, timeout=8)
             return False
         self.window.show_centre()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from gshtui.bus.agent_data import ENDED_STATUSES
 from gshtui.bus.events.agent_events import PromptSubmitted
+from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
-from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.widget_messages import OpenChanges
@@ -42,13 +42,12 @@ class ChangesFeature(Feature):
         self.window.bring(self._choose(), group="pick", exclusive=True)
 
     async def _choose(self) -> bool:
-        from gshtui.commands.declaration import CommandError
         from gshtui.tools.git.git_worktree import ListWorktrees
         from gshtui.ui.changes.diff_pane import WorktreesScreen, worktree_choices
 
         try:
             found = worktree_choices((await self.window.bridge.call(ListWorktrees())).trees)
-        except (NotReady, CommandError) as error:
+        except ExpectedError as error:
             outside = "not a git repository" in str(error)
             said = "This folder is not in a git repository, so there is nothing to compare it with."
             self.warn(said if outside else str(error))
@@ -113,7 +112,6 @@ class ChangesFeature(Feature):
             self.window.perform(value, then)
 
     async def _edit(self, pane: DiffPane) -> None:
-        from gshtui.commands.declaration import CommandError
         from gshtui.tools.git.hunk_commands import EditHunk, ShowHunk
         from gshtui.ui.kit.widgets.dialogs import InputScreen
 
@@ -123,7 +121,7 @@ class ChangesFeature(Feature):
             return
         try:
             text = (await self.window.bridge.call(ShowHunk.at(place))).text
-        except (NotReady, CommandError) as error:
+        except ExpectedError as error:
             self.warn(str(error))
             return
 
@@ -189,13 +187,12 @@ class ChangesFeature(Feature):
         if not pane.comments:
             self.warn(f"No comments yet. Press {key_of(self.window.input_line, 'diff.comment')} to write one.")
             return
-        from gshtui.commands.declaration import CommandError
         from gshtui.fleet.core.agent_calls import ListAgents
         from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 
         try:
             rows = [one.row for one in (await self.window.bridge.call(ListAgents())).agents if not one.held_by]
-        except (NotReady, CommandError) as error:
+        except ExpectedError as error:
             self.warn(str(error))
             return
         living = [row for row in rows if row.status not in ENDED_STATUSES]
@@ -232,12 +229,11 @@ class ChangesFeature(Feature):
             self.run_work(self._mail(pane, row, text, sent), "changes")
 
     async def _mail(self, pane: DiffPane, row: AgentRow, text: str, sent: tuple[LineComment, ...]) -> None:
-        from gshtui.commands.declaration import CommandError
         from gshtui.fleet.core.agent_calls import SendToAgent
 
         try:
             done = await self.window.bridge.call(SendToAgent(agent=row.id, text=text))
-        except (NotReady, CommandError) as error:
+        except ExpectedError as error:
             self.warn(f"The comments were not sent: {error}")
             return
         count = "1 comment" if len(sent) == 1 else f"{len(sent)} comments"

@@ -19,14 +19,14 @@ from textual.widgets import Button, Input, Static
 
 from gshtui.bus.context_data import Iteration, Receipt
 from gshtui.bus.events.context_events import SummaryAnswered, SummaryProposed
-from gshtui.commands.declaration import CommandError, Word
+from gshtui.commands.declaration import Word
 from gshtui.context.commands.cut_commands import EditSummary, RestoreBlock, TuneContext, UndoCut
 from gshtui.context.commands.view_calls import ReadIterations, ReadText, ShowReceipt
 from gshtui.context.commands.view_commands import WhatIfParameters
+from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import one_line
 from gshtui.text.units import percent
 from gshtui.ui.context.receipt_screen import ReceiptDecision, ReceiptKind, ReceiptScreen
-from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.widgets.dialogs import FormScreen, Picker, PickerChoice
 from gshtui.ui.kit.widgets.line_field import LineField
@@ -69,7 +69,7 @@ class ContextActions:
         async def guarded() -> None:
             try:
                 await work
-            except (NotReady, CommandError) as error:
+            except ExpectedError as error:
                 self._app.notify(str(error), severity="error", markup=False, timeout=8)
 
         self._app.run_worker(guarded(), exit_on_error=False, group="context")

@@ -14,9 +14,10 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import MessageAppended, SectionSize, TurnFinished
 from gshtui.bus.events.context_events import ContextCut, CutFailed, CutUndone, SummaryAnswered, SummaryProposed
 from gshtui.bus.events.session_events import SessionOpened
+from gshtui.system.expected_error import ExpectedError
 from gshtui.ui.context.context_host import ContextHost
 from gshtui.ui.context.context_rows import ContextRow, ContextWanted
-from gshtui.ui.kit.bridge import EventConsumer, NotReady
+from gshtui.ui.kit.bridge import EventConsumer
 from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.row_actions import RowAction, RowActions
 from gshtui.ui.kit.widget_messages import ForContext
@@ -218,7 +219,6 @@ class ContextFeature(Feature):
             self.run_work(self._show_summaries(events), "summaries")
 
     async def _restore(self, session: str) -> None:
-        from gshtui.commands.declaration import CommandError
         from gshtui.context.commands.view_calls import ReadIterations, ReadReceipts
         from gshtui.ui.context.context_pane import ContextPane
         from gshtui.ui.context.timeline_pane import TimelinePane
@@ -227,7 +227,7 @@ class ContextFeature(Feature):
         try:
             iterations = (await self.call(ReadIterations(agent=front))).iterations
             receipts = (await self.call(ReadReceipts(agent=front))).receipts
-        except (NotReady, CommandError):
+        except ExpectedError:
             return
         finally:
             self.mark_known()
@@ -250,13 +250,12 @@ class ContextFeature(Feature):
 
     async def _show_cut(self, receipt: Receipt, last: Iteration) -> None:
         """Show the sizes since a cut that no request has followed yet, as when it was made."""
-        from gshtui.commands.declaration import CommandError
         from gshtui.context.commands.view_calls import ReadContext
         from gshtui.ui.context.context_pane import ContextPane
 
         try:
             view = await self.call(ReadContext(agent=receipt.agent))
-        except (NotReady, CommandError):
+        except ExpectedError:
             return
         pane = self._app.bench.query_one(ContextPane)
         if pane.state.sections != last.sections:
@@ -280,26 +279,25 @@ class ContextFeature(Feature):
             await self._pin_blocks(event.agent, blocks)
 
     async def _pin_blocks(self, agent: str, blocks: Sequence[str]) -> None:
-        from gshtui.commands.declaration import CommandError, Word
+        from gshtui.commands.declaration import Word
         from gshtui.context.commands.answers import ContextRefused
         from gshtui.context.commands.cut_commands import PinBlock
 
         try:
             for block in blocks:
                 await self.call(PinBlock(agent=Word(agent), block=Word(block)))
-        except (NotReady, CommandError) as error:
+        except ExpectedError as error:
             if isinstance(error, ContextRefused) and error.kind == "invalid":
                 return  # already pinned: another window shows this conversation too
             self._app.notify(f"Couldn't pin it: {error}", severity="error", markup=False, timeout=8)
 
     async def _foretell(self) -> None:
-        from gshtui.commands.declaration import CommandError
         from gshtui.context.commands.view_calls import ForecastContext
         from gshtui.ui.context.timeline_pane import TimelinePane
 
         try:
             found = await self.call(ForecastContext(agent=self._app.front))
-        except (NotReady, CommandError):
+        except ExpectedError:
             return
         for pane in self._app.bench.query(TimelinePane):  # none, where the person has left meanwhile
             pane.foretell(found.turns, found.per_turn, found.trigger)

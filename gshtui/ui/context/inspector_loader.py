@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from msgspec.structs import replace
 from textual.widget import Widget
 
-from gshtui.commands.declaration import CommandError, Returns, Word
+from gshtui.commands.declaration import Returns, Word
 from gshtui.context.commands.view_calls import (
     CompareContexts,
     ReadContext,
@@ -21,10 +21,10 @@ from gshtui.context.commands.view_calls import (
     RequestName,
 )
 from gshtui.context.commands.view_commands import CarryParameters
+from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import one_line
 from gshtui.ui.context import inspector_state as states
 from gshtui.ui.context.inspector_state import InspectorState
-from gshtui.ui.kit.bridge import NotReady
 
 PEEKED = 400
 """How many characters of a block's text its line may show."""
@@ -72,7 +72,7 @@ class BlockBeginnings:
         try:
             for hash in hashes:
                 self._known[hash] = beginning(await self._hub.call(ReadText(hash=hash)))
-        except (NotReady, CommandError):
+        except ExpectedError:
             self._known.update({hash: "" for hash in hashes if hash not in self._known})
         self._came()
 
@@ -129,7 +129,7 @@ class InspectorLoader:
             while self.state.stale:
                 self.state = replace(self.state, stale=False)
                 await self._read_once()
-        except (NotReady, CommandError) as error:
+        except ExpectedError as error:
             self.become(replace(self.state, stale=False, problem=str(error)))
         finally:
             self._reading = False
@@ -153,7 +153,7 @@ class InspectorLoader:
         """Load what each source has cost. This reads all requests, so only when it is shown, and once per request."""
         try:
             found = await self.hub.call(CarryParameters(agent=Word(self.state.agent)))
-        except (NotReady, CommandError):
+        except ExpectedError:
             return
         self.become(replace(self.state, carry={one.source: one for one in found.costs}))
 
@@ -162,7 +162,7 @@ class InspectorLoader:
             while wanted := states.wanted(self.state):
                 found = {hash: await self.hub.call(ReadText(hash=hash)) for hash in wanted[:20]}
                 self.become(states.with_texts(self.state, found))
-        except (NotReady, CommandError) as error:
+        except ExpectedError as error:
             missing = dict.fromkeys(states.wanted(self.state), f"⟨Can't read this text. {error!s}⟩")
             self.become(states.with_texts(self.state, missing))
 
@@ -200,5 +200,5 @@ class InspectorLoader:
     async def _attempt(self, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
-        except (NotReady, CommandError) as error:
+        except ExpectedError as error:
             self._host.notify(str(error), severity="error", markup=False, timeout=8)

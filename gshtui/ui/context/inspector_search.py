@@ -11,14 +11,13 @@ from msgspec.structs import replace
 from textual.widget import Widget
 
 from gshtui.bus.context_data import SECTIONS, Block
-from gshtui.commands.declaration import CommandError
 from gshtui.context.commands.view_calls import ReadRequest, ReadText
+from gshtui.system.expected_error import ExpectedError
 from gshtui.ui.context import inspector_state as states
 from gshtui.ui.context.inspector_lines import InspectorLine
 from gshtui.ui.context.inspector_loader import InspectorLoader
 from gshtui.ui.context.outline import displayed
 from gshtui.ui.context.outline_view import OutlineView
-from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.widgets.search_line import SearchLine
 
 MOST = 10_000
@@ -130,7 +129,7 @@ class InspectorSearch:
                     if text is None:
                         text = await hub.call(ReadText(hash=block.hash))
                     search.search_text(block, text, block.source)
-        except (NotReady, CommandError) as error:
+        except ExpectedError as error:
             self._host.notify(str(error), severity="error", markup=False)
         search.done = True
         if search is self._search:

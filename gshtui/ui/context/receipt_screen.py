@@ -20,13 +20,12 @@ from textual.content import Content
 from textual.widgets import Button, Static
 
 from gshtui.bus.context_data import Fate, Item, Receipt
-from gshtui.commands.declaration import CommandError
+from gshtui.system.expected_error import ExpectedError
 from gshtui.system.struct_types import learned
 from gshtui.text import units
 from gshtui.text.sanitise import one_line
 from gshtui.ui.context.outline import EntryWords, OutlineEntry, StyledPart, displayed
 from gshtui.ui.context.outline_view import OutlineView
-from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of
@@ -301,7 +300,7 @@ class ReceiptScreen(Box[ReceiptDecision | None]):
         for hash in missing_texts(self.receipt, self._opened, self._texts):
             try:
                 self._texts[hash] = await self._text(hash)
-            except (NotReady, CommandError) as error:
+            except ExpectedError as error:
                 self._texts[hash] = f"⟨Can't read this text. {error}⟩"
         self._show()
 

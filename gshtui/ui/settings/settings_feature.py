@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import SettingChanged
+from gshtui.system.expected_error import ExpectedError
 from gshtui.system.tasks import start_job
-from gshtui.ui.kit.bridge import EventConsumer, NotReady
+from gshtui.ui.kit.bridge import EventConsumer
 from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.widget_messages import ChooseModel, ConnectModel
 from gshtui.ui.settings.settings_host import SettingsHost
@@ -105,7 +106,6 @@ class SettingsFeature(Feature):
         """All rows as the files are now; `None`: they can't be read, which was said."""
         from gshtui.agents.personas import Personas
         from gshtui.commands.config_calls import ShowSettings
-        from gshtui.commands.declaration import CommandError
         from gshtui.fleet.native.commands import ListPersonas
         from gshtui.programs.commands import ListProfiles, ProfileList
         from gshtui.ui.settings.setting_rows import SettingRow, setting_rows
@@ -113,13 +113,13 @@ class SettingsFeature(Feature):
         call = self.window.bridge.call
         try:
             self._loaded = (await call(ShowSettings())).loaded
-        except (NotReady, CommandError) as error:
+        except ExpectedError as error:
             self.warn(str(error))
             return None
         personas, profiles = Personas(), ProfileList([], [])
         try:
             personas, profiles = await call(ListPersonas()), await call(ListProfiles())
-        except (NotReady, CommandError) as error:
+        except ExpectedError as error:
             self.warn(str(error))
         self._personas = dict(personas.found)
         self._profiles = {one.profile.name: one.file for one in profiles.profiles}
@@ -248,11 +248,9 @@ class SettingsFeature(Feature):
 
     async def _run(self, change: Returns[Any]) -> None:
         """Change a setting. A refusal is said, and all is shown again: what another program has changed too."""
-        from gshtui.commands.declaration import CommandError
-
         try:
             await self.window.bridge.call(change)
-        except (NotReady, CommandError) as error:
+        except ExpectedError as error:
             self.warn(str(error))
             await self._apply()
 
@@ -275,11 +273,10 @@ class SettingsFeature(Feature):
 
     async def _ask_provider(self, name: str) -> None:
         from gshtui.agents.commands.provider_command import CheckProvider
-        from gshtui.commands.declaration import CommandError
 
         try:
             done = await self.window.bridge.call(CheckProvider(name=name))
-        except (NotReady, CommandError) as error:
+        except ExpectedError as error:
             self.warn(f"{name} does not answer: {error}")
         else:
             self.window.notify(f"{name} answers: {done.model}, after {done.seconds:.1f} s.", markup=False, timeout=6)
@@ -333,14 +330,13 @@ class SettingsFeature(Feature):
 
     async def _problems(self, file: Path) -> str:
         """What is wrong with a file that was edited; empty: nothing."""
-        from gshtui.commands.declaration import CommandError
         from gshtui.fleet.native.commands import ListPersonas
         from gshtui.programs.commands import ListProfiles
 
         try:
             personas: Personas = await self.window.bridge.call(ListPersonas())
             profiles: ProfileList = await self.window.bridge.call(ListProfiles())
-        except (NotReady, CommandError) as error:
+        except ExpectedError as error:
             return str(error)
         return next((one for one in (*personas.problems, *profiles.problems) if str(file) in one), "")
 

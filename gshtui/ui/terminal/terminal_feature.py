@@ -14,6 +14,7 @@ from textual.app import SuspendNotSupported
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandStarted
+from gshtui.system.expected_error import ExpectedError
 from gshtui.ui.kit.bridge import EventConsumer, NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.keys.bound_keys import key_of
@@ -143,12 +144,11 @@ class TerminalFeature(Feature):
 
     async def _type(self, command: str, *, enter: bool) -> bool:
         """Type a line into the shared shell, once it waits for one; returns whether it was."""
-        from gshtui.commands.declaration import CommandError
         from gshtui.commands.line_formatter import quote
 
         try:
             await self.window.bridge.run(f"terminal command={quote(command)} wait=false enter={str(enter).lower()}")
-        except (NotReady, CommandError) as error:
+        except ExpectedError as error:
             self.window.notify(str(error), severity="error", markup=False, timeout=8)
             return False
         return True

@@ -27,6 +27,7 @@ from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.client.pane_names import CHAT
 from gshtui.client.window_protocol import OpenRequest
 from gshtui.settings import git_info, paths
+from gshtui.system.expected_error import ExpectedError
 from gshtui.system.faults import Fault
 from gshtui.ui.context.context_feature import ContextFeature
 from gshtui.ui.conversation.conversation_feature import ConversationFeature
@@ -483,11 +484,9 @@ class Workbench(ThemedApp[int], AppBase):
 
     async def result_of(self, parameters: Returns[R]) -> R | None:
         """The result of a command that lists something; `None`: unavailable."""
-        from gshtui.commands.declaration import CommandError
-
         try:
             return await self.bridge.call(parameters)
-        except (NotReady, CommandError):
+        except ExpectedError:
             return None
 
     async def interrupt(self) -> bool:

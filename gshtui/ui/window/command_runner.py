@@ -29,6 +29,7 @@ from gshtui.commands.declaration import (
     UnknownCommand,
     UsageError,
 )
+from gshtui.system.expected_error import ExpectedError
 from gshtui.system.tasks import report_unexpected
 from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.widget_messages import Meant, OpenTerminal, SendPrompt, open_agent
@@ -238,7 +239,7 @@ class CommandRunner:
             self._app.run_worker(self._told(note), exit_on_error=False, group="call")
 
     async def _told(self, note: Returns[bool]) -> None:
-        with contextlib.suppress(NotReady, CommandError):  # the call is gone, or the record is busy
+        with contextlib.suppress(ExpectedError):  # the call is gone, or the record is busy
             await self._app.bridge.call(note)
 
     def _show(self, title: str, outcome: Outcome, *, typed: bool) -> None:

@@ -24,6 +24,7 @@ from textual.widgets import Static
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptEditRequested, PromptSubmitted, TurnStarted
 from gshtui.bus.events.session_events import SessionOpened
+from gshtui.system.expected_error import ExpectedError
 from gshtui.ui.approvals.approvals_pane import ApprovalsPane
 from gshtui.ui.approvals.reason_input import as_reason
 from gshtui.ui.kit.bridge import Bridge, NotReady
@@ -420,13 +421,11 @@ def _connect(bridge: Bridge, area: PromptArea) -> None:
     from gshtui.ui.prompt.completion_sources import FileIndex, FileSource, ResourceSource
 
     async def resources(server: str) -> Sequence[NamedThing]:
-        from gshtui.commands.declaration import CommandError
         from gshtui.mcp_client.mcp_calls import ListResources
-        from gshtui.ui.kit.bridge import NotReady
 
         try:
             return (await bridge.call(ListResources(name=server))).resources
-        except (NotReady, CommandError):  # completion helps where it can, and says nothing where it cannot
+        except ExpectedError:  # completion helps where it can, and says nothing where it cannot
             return ()
 
     area.input.add_source(FileSource(FileIndex(bridge.opening.cwd), area.input.tell_completion_news))

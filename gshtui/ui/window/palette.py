@@ -18,9 +18,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.widgets.option_list import Option
 
+from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import one_line
 from gshtui.ui.conversation.conversation_feature import ConversationFeature
-from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.keys.bound_keys import key_of, with_keys
 from gshtui.ui.kit.keys.key_bar import shown_keys
 from gshtui.ui.kit.keys.key_table import KEYS
@@ -200,12 +200,11 @@ async def listed_entries(window: PaletteHost) -> list[PaletteEntry]:
 
 
 async def _agents(window: PaletteHost) -> list[AgentRow]:
-    from gshtui.commands.declaration import CommandError
     from gshtui.fleet.core.agent_calls import ListAgents
 
     try:
         return (await window.bridge.call(ListAgents(windows=False))).rows
-    except (NotReady, CommandError):
+    except ExpectedError:
         return []
 
 
