@@ -136,3 +136,11 @@ def test_an_answer_that_is_not_known_is_not_called_none(answer: str) -> None:
     outcome = sent_message(Invocation(Caller(), Path("/"), Path("/")), sent)
     assert (outcome.text, outcome.aside) == ("No answer of fix (0001) is known.",) * 2
     assert outcome.data == {"agent": "0001", "message": "a", "answer": answer, "source": "screen"}
+
+
+@pytest.mark.parametrize(("after", "says"), [("Which size?", "It asks next"), ("Which toppings?", "It still asks")])
+def test_a_question_whose_boxes_are_ticked_is_not_called_the_next(after: str, says: str) -> None:
+    ticked = QuestionChoice("1", "[ ] Cheese")
+    asked = OpenQuestion("q", "Which toppings?", "", (ticked,))
+    found = AnsweredQuestion(AgentRow(id="0001", name="fix", kind="cli"), asked, ticked, OpenQuestion("r", after))
+    assert f"{says}: {after}" in answered_question(Invocation(Caller(), Path("/"), Path("/")), found).text

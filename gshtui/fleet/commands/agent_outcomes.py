@@ -319,7 +319,8 @@ def answered_question(_invocation: Invocation, found: calls.AnsweredQuestion) ->
     data |= {"choice": found.choice.key, "next": agent_tables.question_json(found.next) if found.next else None}
     if found.choice.types and found.next is not None and found.next.id == asked.id:
         return Outcome(data, f"{found.choice.label}: type the words in its terminal, `agent attach {row.id}`.")
-    after = f" It asks next: {found.next.subject}" if found.next is not None else ""
+    on = "still asks" if found.next is not None and found.next.subject == asked.subject else "asks next"
+    after = f" It {on}: {found.next.subject}" if found.next is not None else ""
     return Outcome(data, f"Answered {row.name} ({row.id}): {found.choice.label}.{after}")
 
 
