@@ -319,7 +319,7 @@ SCENES: dict[str, tuple[Scene, ...]] = {
                 Step("idle", "idle", keys=("BTab",), until=r"Plan mode", steady=1.0),
                 Step("one-question", "waiting", text="do:ask", until="Question 1/1", steady=1.0),
                 Step("interrupted", "idle", keys=("Escape", "Escape"), until="interrupted", steady=1.0),
-                Step("plan", "waiting", text="do:propose", until=r"Implement this plan\?", steady=1.0, dialog=True),
+                Step("plan", "waiting", text="do:propose", until=r"Implement this plan\?", steady=1.0),
                 Step("denied", "idle", keys=("Escape",), until=r"Ask Codex to do anything", steady=1.0),
             ),
             ("--no-daemon",),

@@ -1,5 +1,6 @@
 """The questions of each real program: read with their own choices, and answered by one key, by exactly the one seen."""
 
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from gshtui.programs.hooks.hook_reports import spool_path
 from gshtui.settings import paths
 from gshtui.tmux.quoting import ShownRow
 from gshtui.tmux.server import TmuxServer
+from tests.kit.loopback.script import Answer, Say
+from tests.kit.loopback.server import Asked
 from tests.kit.prompt_driven_model import follow_prompts
 from tests.kit.record_questions import calls
 from tests.programs.stage import Stage
@@ -91,6 +94,54 @@ async def test_several_questions_and_the_review_of_their_answers(stage: Stage) -
     assert "Red" in question.detail and "Cheese" in question.detail, "the answers that are sent can be read"
     await stage.status("idle")
     await stage.shows(r"(?s)Red.*Cheese.*has run\.")
+
+
+STEPS = "".join(f"{n}. Read note {n}.\n" for n in range(1, 60))
+
+
+async def planned(stage: Stage) -> OpenQuestion:
+    """Have Codex propose a plan that is longer than its screen."""
+
+    plan = f"# Tidy the notes\n\n{STEPS}"
+    coming = [f"<proposed_plan>\n{plan}</proposed_plan>"]
+
+    def choose(asked: Asked) -> Answer:
+        is_proposed = stage.program.is_turn(asked) and "do:propose" in json.dumps(asked.body) and coming
+        return [Say(coming.pop() if is_proposed else "I begin.")]
+
+    stage.provider.choose = choose
+    await stage.status("idle")
+    await stage.person("BTab")
+    await stage.shows("Plan mode")
+    await stage.person(text="do:propose")
+    question = await asked(stage)
+    await stage.until(stage.look, lambda row: row.question is not None and not row.question.partial)
+    assert stage.row.question is not None and stage.row.needs_you
+    assert stage.row.question.detail == plan.strip()
+    return question
+
+
+@pytest.mark.alone
+@pytest.mark.programs("codex")
+async def test_a_plan_longer_than_the_screen_is_read_whole_and_stays_one(stage: Stage) -> None:
+    question = await planned(stage)
+    shown = await stage.command("agent answer", agent=stage.id)
+    assert "1. Read note 1." in shown.text and "59. Read note 59." in shown.text
+    with pytest.raises(CommandError, match="unasked, so nothing was pressed"):
+        await stage.command("agent answer", agent=stage.id, choice="6")
+    await answer(stage, question, "No, stay in Plan mode")
+    await stage.until(stage.look, lambda row: row.status == "idle" and row.question is None)
+    await stage.shows("Plan mode")
+
+
+@pytest.mark.size(120, 35)
+@pytest.mark.programs("codex")
+async def test_a_plan_that_its_app_server_does_not_ask_about_is_let_begin(stage: Stage) -> None:
+    await planned(stage)
+    await stage.command("agent answer", agent=stage.id, choice="6", yes=True)
+    await stage.shows("I begin")
+    await stage.until(stage.look, lambda row: row.status == "idle" and row.question is None)
+    assert "Plan mode" not in (await stage.screen()).splitlines()[-1]
 
 
 @pytest.mark.programs("aider")

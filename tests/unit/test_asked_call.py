@@ -103,3 +103,23 @@ def test_a_plan_is_read_from_the_call_or_from_the_file_that_was_written(tmp_path
     file.write_text(plan, "utf-8")
     calls = (("Write", {"file_path": str(file), "content": plan}), ("ExitPlanMode", {}))
     assert with_call(asked, transcript(tmp_path, *calls, answered=1), tmp_path).detail == plan.strip("\n")
+
+
+@pytest.mark.parametrize(
+    ("shown", "subject", "ended", "whole"),
+    [
+        ("Tidy up\n\n1. Step 0", "Implement this plan?", True, True),
+        ("38. Step 38\n39. Step 39", "Implement this plan?", True, True),
+        ("Another one", "Implement this plan?", True, False),
+        ("39. Step 39", "Implement this plan?", False, False),
+        ("39. Step 39", "Would you like to run it?", True, False),
+    ],
+)
+def test_a_plan_that_is_no_call_is_read_from_the_turn_that_is_over(
+    tmp_path: Path, shown: str, subject: str, ended: bool, whole: bool
+) -> None:
+    plan = "# **Tidy up**\n\n" + "".join(f"{n}. Step `{n}`\n" for n in range(40))
+    told = transcript(tmp_path)
+    told.plan, told.ended = plan, ended
+    found = with_call(asks(shown, subject, partial=True), told, tmp_path)
+    assert (found.detail, found.partial) == ((plan.strip("\n"), False) if whole else (shown, True))

@@ -634,6 +634,19 @@ def test_codex_says_itself_when_its_turn_is_over(tmp_path: Path) -> None:
         assert turn is not None and (turn.over, turn.answer) == (over, "I make the file.")
 
 
+def test_codex_has_the_plan_of_its_last_turn(tmp_path: Path) -> None:
+    def event(**payload: Any) -> dict[str, Any]:
+        return {"timestamp": "2026-11-20T12:00:00Z", "type": "event_msg", "payload": payload}
+
+    def item(kind: str, text: str) -> dict[str, Any]:
+        return event(type="item_completed", item={"type": kind, "id": "i", "text": text})
+
+    plans = [item("Plan", "# One\n"), item("AgentMessage", "As you see."), event(type="task_complete")]
+    for more, wanted in (((), "# One\n"), ((event(type="task_started"),), "")):
+        read = codex_transcript.read(records(tmp_path / "codex.jsonl", event(type="task_started"), *plans, *more))
+        assert read.plan == wanted
+
+
 def test_qwen_says_no_more_once_all_of_its_calls_were_refused(tmp_path: Path) -> None:
     def record(number: int, kind: str, *parts: dict[str, Any], **more: Any) -> dict[str, Any]:
         ids = {"uuid": str(number), "parentUuid": str(number - 1) if number else None}

@@ -299,6 +299,41 @@ def test_a_plan_is_approved_once_where_each_edit_is_asked_about(
     assert [(one.key, one.label) for one in question.choices if one.means == "once"] == [("1", label)]
 
 
+PLAN = "# Tidy the notes\n\n1. Read them.\n2. Write them anew."
+
+
+@pytest.mark.parametrize("size", ["80x24", "120x35", "160x45"])
+def test_a_plan_that_stands_above_its_question_is_shown_with_it(size: str) -> None:
+    question = read_shot(f"codex/0.171.0/plan-{size}", "05-plan")
+    assert (question.subject, question.partial) == ("Implement this plan?", False)
+    assert question.detail.startswith(PLAN)
+    assert [(one.key, one.label, one.means) for one in question.choices] == [
+        ("6", "Yes, implement this plan", "mode"),
+        ("7", "Yes, clear context and implement", "mode"),
+        ("4", "No, stay in Plan mode", "deny"),
+    ]
+    assert question.choices[1].about == "Fresh thread with this plan"
+
+
+@pytest.mark.parametrize(
+    ("row", "instead"),
+    [
+        ("› do:propose", "  more of the plan"),  # where its turn began has scrolled away, and so may a part of it
+        ("• Proposed Plan", "  more of the plan"),
+        ("  1. Read them.", "• Proposed Plan"),  # words of its model's that look like another one
+        ("  1. Read them.", "• I read them."),
+    ],
+)
+def test_a_plan_of_which_a_part_may_be_elsewhere_is_not_whole(row: str, instead: str) -> None:
+    shot = next(shot for shot in SHOTS if shot.file.match("codex/*/plan-80x24/05-plan.txt"))
+    lines = [without_styles(line) for line in shot.lines]
+    lines = lines[lines.index("› do:propose") :]
+    place = lines.index(row)
+    found = read("codex", [*lines[:place], instead, *lines[place + 1 :]], shot.told)
+    assert found is not None and found.question.partial
+    assert [one.means for one in found.question.choices] == ["mode", "mode", "deny"]
+
+
 def test_choices_that_a_key_ticks_end_with_one_that_is_enter() -> None:
     lines = ["  ? AskUserQuestion Ask user 2 questions ←", "", "     Colour ✓ ▸ Toppings ✓  Submit", ""]
     lines += [

@@ -81,7 +81,7 @@ def test_a_screen_says_what_the_program_does(recorded: Shot) -> None:
 
 TITLES = {
     "claude": {"Settings", "Help", "Resume session", "Permissions", "Agents"},
-    "codex": {"Hooks", "Implement this plan?", "Select Model and Effort", "Update Model Permissions", ""},
+    "codex": {"Hooks", "Select Model and Effort", "Update Model Permissions", ""},
     "gemini": {"Settings", "Select Theme", "Select Model", ""},
     "opencode": {"Help", "Select model", "Sessions", "Commands"},
     "vibe": {"Settings", "Select Model", "local /home/u/project"},

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from gshtui.bus.agent_data import Meaning, OpenQuestion, QuestionChoice
 from gshtui.programs.profiles.profile import Profile, QuestionRules
+from gshtui.programs.screen.asked_plans import plan_above
 from gshtui.programs.screen.choice_meaning import digits_of, meaning_of
 from gshtui.text.cells import width
 from gshtui.text.linear_regex import RegexMatch, compile_linear
@@ -216,6 +217,7 @@ def _numbered(
             words = [line.strip() for line in text[row:end]]
             said = _label(rules, " ".join(words), text[row])
             label = _label(rules, " ".join(words[: _label_rows(text, row, end, room)]), text[row])
+            label = _first_column(rules, label, text[row])
         labels.append(label)
         abouts.append(said.removeprefix(label).strip())
         digits.append(str(number) if number else "")
@@ -238,6 +240,13 @@ def _label_rows(text: Sequence[str], row: int, end: int, room: int) -> int:
 
 _INSET = 16
 """Cells by which a list may be narrower than the screen."""
+
+
+def _first_column(rules: QuestionRules, label: str, line: str) -> str:
+    """A label without what is said of it behind it, in a column of its own."""
+    match = compile_linear(rules.choice).search(line)
+    head, gap, _ = ((match.group(2) or "") if match is not None else "").partition("  ")
+    return head if gap and head and label.startswith(head) else label
 
 
 _CONFIRM = "Confirm"
@@ -579,7 +588,11 @@ def _found(
         return None
     subject, about, beside = _parts(body)
     complete = complete and not _is_torn(rules, plain("\n".join(_indented(about))).strip("\n"))
-    detail = plain("\n".join(_indented(_said_once(about)))).strip("\n")
+    about = _indented(_said_once(about))
+    if (planned := plan_above(rules, whole, start)) is not None:
+        first, complete = planned
+        start, about = first, [*_indented(whole[first:start]), *about]
+    detail = plain("\n".join(about)).strip("\n")
     choices = _choices(rules, labels, abouts)
     question = OpenQuestion(
         _id(subject, detail, _said(labels, abouts)),

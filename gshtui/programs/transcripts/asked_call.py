@@ -32,6 +32,7 @@ _LARGEST = 2_000_000
 """Characters of a file and of a change that are compared."""
 _HEADING = re.compile(r"(?:Edit|Create|Write|Overwrite|Update) file")
 """What programs write above the change of a file."""
+_ASKS_OF_PLAN = re.compile(r"(?i)\bplan\?$")
 _PLANS = re.compile(r"/plans/[^/]+\.md$")
 
 
@@ -52,8 +53,25 @@ def with_call(question: OpenQuestion, transcript: ProgramTranscript, folder: Pat
     """The question with what the one waiting call is about that its screen shows. `folder`: of the agent, for paths
     that are not absolute.
     """
+    if transcript.plan and _ASKS_OF_PLAN.search(question.subject):
+        return _with_plan(question, transcript)
     told = [each for each in (_told(question, one, transcript, folder) for one in _waiting(transcript)) if each]
     return told[0] if len(told) == 1 else question
+
+
+def _with_plan(question: OpenQuestion, transcript: ProgramTranscript) -> OpenQuestion:
+    """The question with the plan that the last turn has come to, of which a screen shows the beginning or the end."""
+    plan, shown = plain(transcript.plan).strip("\n"), _signs(question.detail)
+    lines = [signs for line in plan.splitlines() if (signs := _signs(line))]
+    is_shown = any(signs[:_ALIKE] in shown for signs in lines[:1] + lines[-1:])
+    if not transcript.ended or not is_shown:
+        return question
+    return replace(question, detail=plan, partial=False)
+
+
+def _signs(text: str) -> str:
+    """Letters and digits alone: a screen shows a plan without its marks."""
+    return "".join(filter(str.isalnum, text))
 
 
 def _waiting(transcript: ProgramTranscript) -> list[dict[str, Any]]:

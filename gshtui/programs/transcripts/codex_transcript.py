@@ -147,9 +147,13 @@ class _Reader:
         self.book.add_text("user", string(payload.get("message")), at, f"compacted {at}", kind="summary")
 
     def _event(self, payload: dict[str, Any], at: float) -> None:
-        kind = string(payload.get("type"))
+        kind, item = string(payload.get("type")), obj(payload.get("item"))
         if kind in _TURN_MARKS:
             self.book.transcript.ended = _TURN_MARKS[kind]
+        if kind == "task_started":
+            self.book.transcript.plan = ""
+        if kind == "item_completed" and item.get("type") == "Plan":
+            self.book.transcript.plan = string(item.get("text"))
         if kind != "token_count":
             return
         info = obj(payload.get("info"))
