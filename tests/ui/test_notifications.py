@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from textual.events import MouseDown
 from textual.notifications import SeverityLevel
 from textual.widgets._toast import Toast
 
@@ -171,17 +172,23 @@ async def test_what_was_missed_is_whole_words_in_its_row_and_gone_with_the_next_
 
 
 @pytest.mark.parametrize("severity", ["information", "warning", "error"])
-async def test_a_notice_that_could_be_read_is_gone_with_the_next_key(severity: SeverityLevel) -> None:
+@pytest.mark.parametrize("key", ["a", "left", "escape", "click"])
+async def test_a_notice_that_could_be_read_is_gone_with_the_next_key(severity: SeverityLevel, key: str) -> None:
+    """What went wrong is not: whoever types does not look at it. Escape and a click put it away."""
     app = Window()
     async with app.run_test(size=(60, 20), notifications=True) as pilot:
         await settled(pilot)
         app.notify("A file was copied.", severity=severity, timeout=60)
         await pilot.pause()
         next(iter(app._notifications)).raised_at -= 2
-        await pilot.press("a")
+        if key == "click":
+            app.post_message(MouseDown(None, 1, 1, 0, 0, 1, False, False, False))
+        else:
+            await pilot.press(key)
         await pilot.pause()
-        assert not app._notifications and app.notices[-1][2] == "A file was copied."
-        assert app.bench.input.text == "a", "and the key does what it does"
+        assert bool(app._notifications) == (severity != "information" and key in ("a", "left"))
+        assert app.notices[-1][2] == "A file was copied."
+        assert app.bench.input.text == ("a" if key == "a" else ""), "and the key does what it does"
 
 
 async def test_nobody_is_called_about_a_muted_agent() -> None:

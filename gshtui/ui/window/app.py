@@ -272,24 +272,25 @@ class Workbench(ThemedApp[int], AppBase):
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.MouseDown) and not event.is_forwarded:
-            self._pressed()
+            self._pressed(dismisses=True)
         await super().on_event(event)
 
     async def route_key(self, event: Typed) -> None:
-        self._pressed(by_chance=isinstance(event, events.Key) and event.key == "enter" and not self.input_text)
+        key = event.key if isinstance(event, events.Key) else ""
+        self._pressed(by_chance=key == "enter" and not self.input_text, dismisses=key == "escape")
         await super().route_key(event)
 
-    def _pressed(self, *, by_chance: bool = False) -> None:
+    def _pressed(self, *, by_chance: bool = False, dismisses: bool = False) -> None:
         self._presses += 1  # two escapes belong together if nothing was pressed between them
         self._began = self._began or not by_chance
-        self._attention.pressed()
+        self._attention.pressed(dismisses=dismisses)
 
     def _take_key(self, key: events.Key) -> bool:
         """Hand a key straight to the widget with the focus, if it takes it and nothing comes before; whether it did."""
         focused = self.focused if self.screen_stack else None
         taken = isinstance(focused, KeyTaker) and self.app_focus and self.comes_next(focused) and focused.take_key(key)
         if taken:
-            self._pressed()
+            self._pressed(dismisses=key.key == "escape")
         return taken or (key.key.startswith("alt+") and self._take_apart(key.key.removeprefix("alt+")))
 
     def _take_apart(self, key: str) -> bool:

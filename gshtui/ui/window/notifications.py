@@ -139,10 +139,10 @@ class Attention:
             self._write(clean_text(before, "\x1b]2;● gsh-tui: ", words, "\x07"))
             self._badged = True
 
-    def pressed(self) -> None:
-        """A key or a click: the person is here."""
+    def pressed(self, *, dismisses: bool = False) -> None:
+        """A key or a click: the person is here. `dismisses`: it puts warnings and errors away, too."""
         self._pressed_at = self._clock()
-        self._app.hide_read()
+        self._app.hide_read(dismisses=dismisses)
         if self._missed and not self.reports_focus:
             self.seen()
 

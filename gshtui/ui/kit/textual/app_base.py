@@ -180,10 +180,14 @@ class AppBase(IsolatingApp):
         lead = f"{title}: " if title else ""
         super().notify(lead + _in_a_row(text, self.size.width - _FRAME - cell_len(lead)), **options)
 
-    def hide_read(self) -> None:
-        """Take the notices that could be read from the screen, at a key; the history keeps them."""
+    def hide_read(self, *, dismisses: bool) -> None:
+        """Take the notices that could be read from the screen, at a key; the history keeps them.
+
+        `dismisses`: warnings and errors, too, which no other key takes: whoever types does not look at them.
+        """
         for notice in [one for one in self._notifications if time.time() - one.raised_at > _READ]:
-            self._unnotify(notice)
+            if dismisses or notice.severity == "information":
+                self._unnotify(notice)
 
     def withdraw(self, message: str) -> None:
         """Take a notice without a title back, since another one says it, too."""
