@@ -120,7 +120,7 @@ def at_words(text: str, columns: int) -> str:
 
     lines: list[str] = []
     for line in text.split("\n"):
-        while cells.width(line) > columns > 0:
+        while columns > 0 and len(cells.head(line, columns)) < len(line):  # not the width, which reads all that is left
             at = cells.head(line, columns + 1).rfind(" ")
             if at < 0 or not line[:at].strip():  # one word, which nothing but the terminal breaks
                 at = line.find(" ", len(line) - len(line.lstrip()))

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import signal
+from collections.abc import Iterator
 from contextvars import copy_context
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import LINE_FACE, STDOUT, ShownBytes, Writer, at_words
 from gshtui.headless.turns.line_face import FOR_WINDOW, LineFace
 from gshtui.headless.turns.reporter import Reporter, failure_words
+from gshtui.text import cells
 from gshtui.ui.window.features import FEATURES, WORDS
 from tests.kit.fake_terminal import agent_row
 from tests.kit.home import Home
@@ -336,6 +338,25 @@ def test_no_line_is_broken_inside_a_word(columns: int) -> None:
     lines = at_words(text, columns).split("\n")
     assert all(cell_len(line) <= columns or " " not in line.strip() for line in lines)
     assert " ".join(lines).split() == text.split()
+
+
+@pytest.mark.parametrize("words", ["ab cd ", "日本 語 ", "e\u0301 "])
+def test_a_long_line_is_broken_in_as_many_steps_as_it_has_characters(
+    words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = 0
+
+    def counted(text: str) -> Iterator[int]:
+        nonlocal steps
+        for cell in measured(text):
+            steps += 1
+            yield cell
+
+    measured = cells._widths  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(cells, "_widths", counted)
+    text = words * 1_000 + "é"
+    assert "".join(at_words(text, 40).split()) == "".join(text.split())
+    assert steps < 4 * len(text)
 
 
 def test_an_answer_in_pieces_is_read_line_by_line(capfd: pytest.CaptureFixture[str]) -> None:
