@@ -18,6 +18,7 @@ from gshtui.calls.call_letter import ALL, Briefing, CallExcerpt, letter_text, me
 from gshtui.commands.declaration import CommandError
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
+from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import one_line
 
 _CATCH_UP = 2_000
@@ -36,7 +37,7 @@ class Recipient(msgspec.Struct, frozen=True):
 
 
 class CallPost(Protocol):
-    """Finds agents, and delivers messages to them. Its methods raise `CommandError`."""
+    """Finds agents, and delivers messages to them. Its methods raise `ExpectedError`."""
 
     async def find(self, wanted: str, sender: str, *, starts: bool) -> Recipient:
         """The agent of this id or name, which can be in a call. `starts`: one that the settings name is started if it
@@ -176,7 +177,7 @@ class CallDelivery:
             return call
         known = {one.member for one in call.members}
         agents: list[Recipient] = []
-        with contextlib.suppress(CommandError):
+        with contextlib.suppress(ExpectedError):
             agents = await self._post.everyone()
         alive = {one.id for one in agents}
         members = [one for one in call.members if not one.is_agent or one.member in alive]

@@ -156,7 +156,7 @@ class CallService:
         if not caller.is_agent:
             mode: GuardMode | None = "ask" if caller.is_guest else None
             return self.person if caller.name == PERSON else Principal(caller.name, caller.name, mode=mode)
-        with contextlib.suppress(CommandError):
+        with contextlib.suppress(ExpectedError):
             known = next((one for one in await self._post.everyone() if caller.name in (one.id, one.name)), None)
             if known is not None:
                 return Principal(known.id, known.name, True, self._post.mode_of(known.id))
@@ -261,7 +261,7 @@ class CallService:
         self, name: str, window: CallWindow, who: Principal, *, summary: str | None = None
     ) -> CallInfo:
         """Set how much of the conversation agents are told. `summary`: of what was said until now; `None`: it stays as
-        it is. Raises `CommandError`: there is no such call, or the record failed.
+        it is. Raises `ExpectedError`: there is no such call, or the record failed.
         """
         call = await self.find(name, who)
         new: dict[str, object] = {} if summary is None else {"summary": summary, "summary_to": call.messages - 1}
@@ -271,7 +271,7 @@ class CallService:
         """Have a model summarise what was said up to a message (all, by default), the summary until now included.
 
         A long call is read in parts, from its beginning; each makes the summary that holds until the next one has.
-        Raises `CommandError`: there is no model, it did not answer, or nothing was said since the last summary.
+        Raises `ExpectedError`: there is no model, it did not answer, or nothing was said since the last summary.
         """
         call = await self.find(name, who)
         last = call.messages - 1 if upto is None else upto
@@ -361,7 +361,7 @@ class CallService:
         words, noted = self._typing.get(who.id, ("", 0.0))
         if who.id in self._typing and time.monotonic() - noted >= after:
             del self._typing[who.id]
-            with contextlib.suppress(CommandError):
+            with contextlib.suppress(ExpectedError):
                 await self.set_doing(who, words)
 
     async def names(self) -> list[str]:
@@ -372,7 +372,7 @@ class CallService:
 
     async def agent_names(self) -> list[str]:
         """The agents that can be invited, for completion."""
-        with contextlib.suppress(CommandError):
+        with contextlib.suppress(ExpectedError):
             return [*dict.fromkeys((*(one.name for one in await self._post.everyone()), *self.named))]
         return list(self.named)
 
@@ -393,7 +393,8 @@ class CallService:
             in_reply_to: number of the message that it answers.
             alone: a person's message that names nobody is put to the only agent of the call.
 
-        Raises `CommandError`: empty or too long, not in the call, or an agent that is asked is not.
+        Raises `ExpectedError`: empty or too long, not in the call, or an agent that is asked is not; or the record did
+        not take it. Nothing that fails once it is there does.
         """
         call = await self.find(name, who)
         text = text.strip("\n")
@@ -425,9 +426,12 @@ class CallService:
         )
         said = await self._store.calls.add_message(message)
         await self._stop_typing(who)
-        await self.delivery.put(said)
         self._feed.stir()
-        return await self._store.calls.message(said.call, said.seq)
+        with contextlib.suppress(ExpectedError):  # it was said; whom it asks is looked for again
+            await self.delivery.put(said)
+            said = await self._store.calls.message(said.call, said.seq)
+        self._feed.stir()
+        return said
 
     async def history(self, name: str, who: Principal, *, limit: int, before: int | None = None) -> list[CallMessage]:
         """The newest messages of a call, oldest first; a person has then seen them. Raises `ExpectedError`."""

@@ -15,7 +15,7 @@ from gshtui.bus.events.call_events import CallChanged, CallMessageAdded, CallRem
 from gshtui.calls.call_delivery import Recipient
 from gshtui.calls.call_letter import unknown_words
 from gshtui.calls.call_service import CallService
-from gshtui.commands.declaration import CommandError
+from gshtui.commands.declaration import Caller, CommandError
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.store.tables.call_table import PIN_BYTES
@@ -333,6 +333,38 @@ async def test_what_another_process_says_is_published_here_once_and_in_order(tmp
             assert heard == [str(number) for number in range(30)]
             await other.calls.remove("audio")
             await eventually(lambda: published(m, CallRemoved), until=bool)
+
+
+@pytest.mark.parametrize("fails", ["set_doing", "add_member", "settle", "message"])
+async def test_a_message_in_the_record_is_told_as_said_whatever_fails_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    async def busy(*_: object) -> None:
+        raise StoreError("busy", "Another process is writing to the record.")
+
+    async with open_mail(tmp_path / "gsh.db") as m:
+        one = await m.add_agent("one", kind="native")
+        await call_of(m, "one")
+        await m.calls.note_typing(AMY)
+        with monkeypatch.context() as broken:
+            broken.setattr(m.store.calls, fails, busy)
+            said = await m.calls.post_message(AMY, "", "@one well?")
+        assert await texts(m) == ["amy: @one well?"]
+        assert (await m.store.mail.find(said.asks[0].letter)).recipient == one.id, "and it is put to whom it asks"
+
+
+async def test_who_knows_the_agents_is_not_asked_where_their_record_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def busy(*_: object) -> None:
+        raise StoreError("busy", "Another process is writing to the record.")
+
+    async with open_mail(tmp_path / "gsh.db") as m:
+        await m.add_agent("one", kind="native")
+        monkeypatch.setattr(m.store.agents, "find_all", busy)
+        assert await m.calls.agent_names() == []
+        assert (await m.calls.principal(Caller("one", is_agent=True))).name == "one"
+        assert (await m.calls.find("", AMY)).name == LOBBY
 
 
 async def test_who_types_is_known_to_other_processes_until_they_have_spoken(tmp_path: Path) -> None:

@@ -8,13 +8,11 @@ from collections.abc import Callable, Iterable
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, GuardMode
 from gshtui.bus.call_data import CallAsk, CallMessage
 from gshtui.calls.call_delivery import Recipient
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.core.agent_programs import Programs
 from gshtui.fleet.mail.mail_service import MailService
 from gshtui.fleet.mail.outbox import Address, MailOutbox
 from gshtui.programs.profiles.profile import takes_code
-from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 
 Local = Callable[[], Iterable[str]]
@@ -42,9 +40,8 @@ class CallMail:
         return (await self._address(wanted, sender, starts=starts))[1]
 
     async def everyone(self) -> list[Recipient]:
-        """Those that live here, and those in terminals, whatever their folder. Raises `CommandError`."""
-        with command_errors(StoreError):
-            rows = await self._store.agents.find_all()
+        """Those that live here, and those in terminals, whatever their folder. Raises `StoreError`."""
+        rows = await self._store.agents.find_all()
         found = [Recipient(name, name, own=True) for name in self._local()]
         for row in rows:
             gone = row.killed or row.ended or row.status in ENDED_STATUSES
