@@ -374,6 +374,9 @@ class FakeHub:
     async def newer_messages(self, session: str, after: int, limit: int = 1_000) -> Sequence[Any]:
         return [one for one in self.stored if one.seq > after][:limit]
 
+    async def last_turn(self, session: str) -> None:
+        """No turn is in the record."""
+
     def connected(self, name: str) -> bool:
         return name in self.linked
 

@@ -15,6 +15,7 @@ from gshtui.ui.terminal.terminal_view import TerminalView
 from tests.kit.fake_terminal import FakeTerminalWindow
 from tests.kit.idle import wait_until_idle
 from tests.kit.recorded import STARTED, S
+from tests.kit.recorded_shell import FakeRecord
 from tests.kit.terminal_agents import wait_until
 from tests.kit.transcript_host import wait_until_drawn
 from tests.kit.window import Window
@@ -204,11 +205,11 @@ async def test_another_tab_in_front_is_what_scrolls() -> None:
 
 
 async def test_f6_reaches_the_conversation_both_ways() -> None:
-    app = Window()
+    app = Window(store=FakeRecord())
     async with app.run_test(size=(200, 50)) as pilot:
         transcript = await talked(app, pilot)
         bench = app.bench
-        around = [bench.input, transcript, *(bench.panes[name] for name in ("shell", "context", "timeline"))]
+        around = [bench.input, transcript, bench.panes["shell"]]
         for place in (*around[1:], bench.input):
             await press(app, pilot, "f6")
             assert app.focused is not None and place in app.focused.ancestors_with_self

@@ -40,6 +40,13 @@ async def settled(pilot: Pilot[int]) -> None:
     await pilot.pause()
 
 
+async def fill(app: Window, pilot: Pilot[int]) -> None:
+    """Give the panes of the right side something to show."""
+    app.feed(*recorded.STARTED, *recorded.TURN, *recorded_shell.SHELLS)
+    await settled(pilot)
+    await settled(pilot)
+
+
 @pytest.mark.parametrize(
     ("size", "panes"),
     [
@@ -51,13 +58,15 @@ async def settled(pilot: Pilot[int]) -> None:
     ],
 )
 async def test_what_is_shown_in_a_terminal_of_a_size(size: tuple[int, int], panes: set[str]) -> None:
-    app = Window()
+    app = Window(store=FakeRecord())
     async with app.run_test(size=size) as pilot:
         app.feed(*changed(row("0001", "fix")))
         await settled(pilot)
-        assert shown(app) == panes - {"agents"}, "the header says what the list would say of the only agent"
+        assert shown(app) == panes & {"shell"}, "only the record has something that the header does not say"
         app.feed(*changed(row("0001", "fix"), row("0002", "docs")))
         await settled(pilot)
+        assert shown(app) == panes & {"agents", "shell"}
+        await fill(app, pilot)
         assert shown(app) == panes
         assert app.focused is app.bench.input
         await pilot.press(*"hi")
@@ -67,8 +76,9 @@ async def test_what_is_shown_in_a_terminal_of_a_size(size: tuple[int, int], pane
 
 
 async def test_a_terminal_that_changes_its_size_shows_what_fits() -> None:
-    app = Window()
+    app = Window(store=FakeRecord())
     async with app.run_test(size=WIDE) as pilot:
+        await fill(app, pilot)
         await pilot.resize_terminal(80, 24)
         await settled(pilot)
         assert shown(app) == set()
@@ -119,8 +129,9 @@ async def test_a_pane_without_room_gets_the_whole_screen_and_escape_takes_it_bac
 
 
 async def test_zoom_by_key_in_a_pane_and_from_the_input() -> None:
-    app = Window()
+    app = Window(store=FakeRecord())
     async with app.run_test(size=WIDE) as pilot:
+        await fill(app, pilot)
         await pilot.press("alt+5", "z")
         await settled(pilot)
         assert shown(app) == {"timeline"} and app.bench.panes["timeline"].region.width == 200
@@ -133,10 +144,11 @@ async def test_zoom_by_key_in_a_pane_and_from_the_input() -> None:
 
 
 async def test_f6_goes_round_and_arrows_go_where_they_point() -> None:
-    app = Window()
+    app = Window(store=FakeRecord())
     async with app.run_test(size=WIDE) as pilot:
         bench = app.bench
         await wait_until(pilot, lambda: bench.deck.front_widget)
+        await fill(app, pilot)
         await pilot.press("alt+2", "alt+1")
         round_trip = []
         for _ in range(6):
@@ -193,8 +205,9 @@ async def test_the_edge_is_dragged_with_the_mouse() -> None:
 
 
 async def test_a_title_line_is_dragged_with_the_mouse() -> None:
-    app = Window()
+    app = Window(store=FakeRecord())
     async with app.run_test(size=WIDE) as pilot:
+        await fill(app, pilot)
         context = app.bench.panes["context"].region
         shell = app.bench.panes["shell"].region.height
         await pilot.mouse_down(offset=(context.x + 5, context.y))
@@ -206,8 +219,9 @@ async def test_a_title_line_is_dragged_with_the_mouse() -> None:
 
 
 async def test_a_title_line_clicked_twice_zooms() -> None:
-    app = Window()
+    app = Window(store=FakeRecord())
     async with app.run_test(size=WIDE) as pilot:
+        await fill(app, pilot)
         context = app.bench.panes["context"].region
         await pilot.click(offset=(context.x + 5, context.y), times=2)
         await settled(pilot)
@@ -215,8 +229,9 @@ async def test_a_title_line_clicked_twice_zooms() -> None:
 
 
 async def test_panes_are_resized_by_key() -> None:
-    app = Window()
+    app = Window(store=FakeRecord())
     async with app.run_test(size=WIDE) as pilot:
+        await fill(app, pilot)
         width = app.bench.panes["shell"].region.width
         height = app.bench.panes["shell"].region.height
         await pilot.press("alt+3", "greater_than_sign", "plus")
@@ -229,17 +244,21 @@ async def test_panes_are_resized_by_key() -> None:
 
 
 async def test_the_layout_is_remembered(home: Home) -> None:
-    app = Window()
+    app = Window(store=FakeRecord())
     async with app.run_test(size=WIDE) as pilot:
+        await fill(app, pilot)
         await pilot.press("alt+3", "x", "alt+2", "greater_than_sign")
         await pilot.press("ctrl+q")
         await pilot.pause()
     kept = load_ui_state().layout
     assert kept.hidden == {"shell"} and kept.left == 48
     assert home.state.joinpath("gsh", "workbench.json").is_file()
-    again = Window()
+    again = Window(store=FakeRecord())
     async with again.run_test(size=WIDE) as pilot:
         await settled(pilot)
+        assert shown(again) == set(), "a fresh conversation is calm, whatever was opened before"
+        again.feed(*changed(row("0001", "fix"), row("0002", "docs")))
+        await fill(again, pilot)
         assert shown(again) == {"agents", "context", "timeline"}
         assert again.bench.panes["agents"].region.width == kept.left
 
@@ -265,7 +284,7 @@ async def test_a_state_folder_that_cannot_be_written_is_said_once(home: Home) ->
 async def test_every_pane_says_what_will_appear_there() -> None:
     app = Window()
     async with app.run_test(size=WIDE) as pilot:
-        await pilot.press("alt+2")
+        await pilot.press("alt+2", "alt+3", "alt+4", "alt+5")
         await settled(pilot)
         text = " ".join(" ".join(lines(app)).split())
         for words in ("No shell commands yet", "Nothing has been sent yet", "No requests yet"):
@@ -287,8 +306,9 @@ async def test_the_line_of_keys_follows_the_focus_and_takes_clicks() -> None:
 
 
 async def test_reset_brings_the_first_layout_back() -> None:
-    app = Window()
+    app = Window(store=FakeRecord())
     async with app.run_test(size=WIDE) as pilot:
+        await fill(app, pilot)
         await pilot.press("alt+0")
         await settled(pilot)
         assert shown(app) == set()

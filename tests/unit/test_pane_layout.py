@@ -17,6 +17,8 @@ layouts = st.builds(
     right=st.integers(0, 300),
     hidden=st.frozensets(st.sampled_from([AGENTS, *RIGHT])),
     opened=st.frozensets(st.sampled_from(RIGHT)),
+    empty=st.frozensets(st.sampled_from([AGENTS, *RIGHT])),
+    peeked=st.frozensets(st.sampled_from([AGENTS, *RIGHT])),
     zoomed=st.sampled_from(["", "chat", AGENTS, *RIGHT]),
 )
 
@@ -128,8 +130,24 @@ def test_all_sides_go_and_come_back() -> None:
     assert gone.without_sides() == PaneLayout()
 
 
-def test_a_list_of_one_agent_is_shown_only_if_it_was_opened() -> None:
-    alone = PaneLayout(alone=True)
-    opened = alone.toggled("agents", 120)
-    assert not arrange(alone, 120, 35).left and arrange(opened, 120, 35).left
-    assert opened.toggled("agents", 120) == alone, "so it comes by itself, with the second one"
+def test_a_pane_without_content_is_shown_only_if_it_was_opened() -> None:
+    calm = PaneLayout().at_start()
+    for pane in (AGENTS, *RIGHT):
+        opened = calm.toggled(pane, 200)
+        assert not calm.shown(pane, 200) and opened.shown(pane, 200)
+        assert not opened.at_start().shown(pane, 200), "it is opened for now only"
+        assert opened.toggled(pane, 200) == calm, "so it comes by itself, with its content"
+    assert arrange(calm, 200, 50).left == arrange(calm, 200, 50).right == 0
+
+
+@given(
+    layouts, st.frozensets(st.sampled_from([AGENTS, *RIGHT])), st.sampled_from([AGENTS, *RIGHT]), st.integers(1, 400)
+)
+def test_content_that_comes_and_goes_takes_no_pane_from_under_the_eyes(
+    layout: PaneLayout, empty: frozenset[str], front: str, width: int
+) -> None:
+    opened = layout.with_pane(front)
+    changed = opened.with_empty(empty, front)
+    assert changed.shown(front, width)
+    assert changed.with_empty(frozenset(), "").with_empty(empty, "").peeked == frozenset()
+    assert not any(changed.shown(pane, width) for pane in empty - {front} - layout.peeked - layout.empty)

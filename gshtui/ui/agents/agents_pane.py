@@ -90,8 +90,8 @@ class AgentsPane(Pane):
         return self.listing.placed[0].agent if self.listing.placed else None
 
     @property
-    def one_only(self) -> bool:
-        """Whether it has nothing to list but one agent."""
+    def is_empty(self) -> bool:
+        """Whether it has nothing to list but one agent, of which the header tells."""
         return len(self.listing.placed) < 2 and not self._words and say_nothing(self._calls.values())
 
     def next_waiting(self, after: str) -> AgentView | None:
@@ -147,7 +147,7 @@ class AgentsPane(Pane):
             self._due = None
         self._arranged = time.monotonic()
         self.listing = list_agents(self.state, everything=self._everything, words=self._words, grouped=self._grouped)
-        self._unseen()
+        self._tell()
         self._draw()
 
     def _draw(self) -> None:

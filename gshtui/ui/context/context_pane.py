@@ -191,9 +191,13 @@ class ContextPane(Pane):
     def on_resize(self) -> None:
         self._draw()
 
+    @property
+    def is_empty(self) -> bool:
+        return not self.state.sections
+
     def _draw(self) -> None:
+        self._tell()
         if not self.display or not self.is_mounted:
-            self._unseen()
             return
         state = self.state
         if not state.sections:

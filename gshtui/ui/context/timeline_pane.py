@@ -245,9 +245,13 @@ class TimelinePane(Pane):
         super().watch_has_focus(has_focus)
         self._draw()
 
+    @property
+    def is_empty(self) -> bool:
+        return not self.state.marks
+
     def _draw(self) -> None:
+        self._tell()
         if not self.display or not self.is_mounted:
-            self._unseen()
             return
         marks = self.state.marks
         self.label(str(len(marks)) if marks else "")

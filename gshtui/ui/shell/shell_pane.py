@@ -187,12 +187,16 @@ class ShellPane(Pane):
     def on_show(self) -> None:
         self.draw()
 
+    @property
+    def is_empty(self) -> bool:
+        return self.inside is None and not (self.state.total or self.state.filter or self.feed.problem)
+
     def draw(self) -> None:
         if not self.is_mounted:
             return
+        self._tell()
         if not self.display:
             self._ask_for_rows()
-            self._unseen()
             return
         state = self.state
         if self.inside is None and (state.total or state.filter):

@@ -24,6 +24,7 @@ from gshtui.ui.kit.widgets.tabs import TabBar
 from gshtui.ui.window.first_frame import FORMAT, snapshot_name
 from gshtui.ui.window.header import HeaderState
 from gshtui.ui.window.main_area import SessionOffer
+from gshtui.ui.window.pane_layout import arrange
 from gshtui.ui.window.workbench_screen import WorkbenchScreen
 
 KEPT = 40
@@ -32,8 +33,10 @@ KEPT = 40
 
 def is_plain(screen: WorkbenchScreen) -> bool:
     """Whether the window stands as it will at its next start: nothing typed, nothing above the panes."""
-    unusual = screen.layout_now.zoomed or screen.banner.display or screen.query_one(SessionOffer).display
-    return app_of(screen).screen is screen and not unusual and not screen.input.text
+    layout, size = screen.layout_now, screen.size
+    unusual = screen.banner.display or screen.strip.display or screen.query_one(SessionOffer).display
+    filled = arrange(layout, *size) != arrange(layout.at_start(), *size)
+    return app_of(screen).screen is screen and not (unusual or filled or screen.input.text)
 
 
 def capture_frame(screen: WorkbenchScreen, console: Console) -> bytes:

@@ -25,6 +25,7 @@ WIDE = 150
 _STRIP = (96, 24)
 """Columns and rows of the terminal from which on there is such a strip."""
 _WEIGHTS = {"shell": 3, "context": 4, "timeline": 3}
+SIDES = frozenset((*LEFT, *RIGHT))
 
 
 class PaneLayout(msgspec.Struct, frozen=True):
@@ -39,16 +40,27 @@ class PaneLayout(msgspec.Struct, frozen=True):
     weights: dict[str, int] = msgspec.field(default_factory=lambda: dict(_WEIGHTS))
     """Shares of the right column's height."""
     zoomed: str = ""
-    alone: bool = False
-    """Whether there is no agent but the window's own: the list of agents is then shown only if it was opened."""
+    empty: frozenset[str] = frozenset()
+    """The panes without content, which are shown only if the person opens them; `peeked`: those that are."""
+    peeked: frozenset[str] = frozenset()
 
     def by_itself(self, pane: str, width: int) -> bool:
         """Whether this pane is shown in a terminal of this width unless the person hides it."""
-        return width >= WIDE if pane in RIGHT else not (pane in LEFT and self.alone)
+        return pane not in self.empty and (width >= WIDE or pane not in RIGHT)
 
     def shown(self, pane: str, width: int) -> bool:
         """Whether the person wants this pane in a terminal of this width."""
-        return pane not in self.hidden if self.by_itself(pane, width) else pane in self.opened
+        if self.by_itself(pane, width):
+            return pane not in self.hidden
+        return pane in (self.peeked if pane in self.empty else self.opened)
+
+    def at_start(self) -> PaneLayout:
+        """As the next window has it at first, before it is known what there is to show."""
+        return replace(self, zoomed="", empty=SIDES, peeked=frozenset[str]())
+
+    def with_empty(self, empty: frozenset[str], front: str) -> PaneLayout:
+        """With these panes without content. The one in front stays though it has lost its own."""
+        return replace(self, empty=empty, peeked=(self.peeked | {front} - self.empty) & empty)
 
     def toggled(self, pane: str, width: int) -> PaneLayout:
         """With this pane toggled in a terminal of this width. The conversation is never hidden."""
@@ -58,11 +70,13 @@ class PaneLayout(msgspec.Struct, frozen=True):
             return self.with_pane(pane)
         hidden = self.hidden | {pane} if self.by_itself(pane, width) else self.hidden
         zoomed = "" if self.zoomed == pane else self.zoomed
-        return replace(self, hidden=hidden, opened=self.opened - {pane}, zoomed=zoomed)
+        opened, peeked = self.opened - {pane}, self.peeked - {pane}
+        return replace(self, hidden=hidden, opened=opened, peeked=peeked, zoomed=zoomed)
 
     def with_pane(self, pane: str) -> PaneLayout:
         """With this pane shown, however wide the terminal will be."""
-        return replace(self, hidden=self.hidden - {pane}, opened=self.opened | {pane})
+        peeked = self.peeked | {pane} & self.empty
+        return replace(self, hidden=self.hidden - {pane}, opened=self.opened | {pane}, peeked=peeked)
 
     def with_zoom(self, pane: str) -> PaneLayout:
         """With this pane alone on the screen; the same pane again, or none, ends the zoom."""
@@ -70,9 +84,8 @@ class PaneLayout(msgspec.Struct, frozen=True):
 
     def without_sides(self) -> PaneLayout:
         """With all side panes hidden, or all shown if all are hidden."""
-        sides = frozenset((*LEFT, *RIGHT))
-        hidden = frozenset[str]() if self.hidden >= sides else self.hidden | sides
-        return replace(self, hidden=hidden, opened=frozenset[str](), zoomed="")
+        hidden = frozenset[str]() if self.hidden >= SIDES else self.hidden | SIDES
+        return replace(self, hidden=hidden, opened=frozenset[str](), peeked=frozenset[str](), zoomed="")
 
     def widened(self, side: str, columns: int, width: int) -> PaneLayout:
         """With the `left` or `right` column wider by some columns (negative: narrower), in a terminal this wide."""
@@ -138,7 +151,7 @@ def arrange(layout: PaneLayout, width: int, height: int) -> Arrangement:
         right = spare if spare >= MIN_SIDE + 10 else 0
     shown = right_panes if right else ()
     room = width < WIDE and width >= _STRIP[0] and height >= _STRIP[1]
-    gone = layout.hidden >= frozenset((*LEFT, *RIGHT))
+    gone = layout.hidden >= SIDES
     strip = tuple(pane for pane in RIGHT if pane not in shown) if room and not gone and not layout.zoomed else ()
     weights = tuple(layout.weights.get(pane, 1) for pane in shown)
     return Arrangement(left, right, shown, weights, strip=strip, **frame)

@@ -34,8 +34,6 @@ class PaneStrip(Static):
         self._ends: list[tuple[int, str]] = []
         """Where each pane's part ends, by its name."""
         self.display = False
-        for pane in panes:
-            pane.changed = self.draw
 
     def offer(self, names: tuple[str, ...]) -> None:
         """Stand for these panes."""
@@ -62,7 +60,9 @@ class PaneStrip(Static):
         for pane, part in parts.items():
             used += part.cell_length + len(_BETWEEN)
             self._ends.append((used, pane.pane))
-        self.update(Content.styled(_BETWEEN, "$foreground-muted").join(parts.values()))
+        shown = Content.styled(_BETWEEN, "$foreground-muted").join(parts.values())
+        if not (isinstance(self.content, Content) and shown.is_same(self.content)):
+            self.update(shown)
 
     def on_click(self, event: events.Click) -> None:
         name = next((name for end, name in self._ends if event.x < end), "")

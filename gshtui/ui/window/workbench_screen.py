@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from msgspec.structs import replace
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -93,7 +92,7 @@ class WorkbenchScreen(Screen[None]):
         """What had the focus before a side pane."""
         self._cramped = ""
         """The pane that fills the window only because there was no room beside the chat."""
-        self.layout_now = replace(layout, alone=True)
+        self.layout_now = layout.at_start()
         self.header = HeaderBar(project, branch, front)
         self.banner = Banner()
         self.deck = Deck(CHAT, "Chat", centre.coming)
@@ -103,9 +102,8 @@ class WorkbenchScreen(Screen[None]):
         """Who gets what is typed."""
         self.front_scroll = FrontScroll(self.deck)
         centre.below.scrolls(self.front_scroll)
-        self._agents = AgentsPane(clock)
         self.panes: dict[str, Pane] = {
-            "agents": self._agents,
+            "agents": AgentsPane(clock),
             "shell": ShellPane(clock),
             "context": ContextPane(front),
             "timeline": TimelinePane(front),
@@ -115,7 +113,8 @@ class WorkbenchScreen(Screen[None]):
         self._frame = PaneFrame(self.panes, self.middle)
         self._keybar = KeyBar(self.input)
         self.header.changed = self.address
-        self._agents.changed = self._agents_changed
+        for pane in self.panes.values():
+            pane.changed = self._pane_changed
 
     def compose(self) -> ComposeResult:
         self._place()  # before anything is laid out: each later change would lay all of it out again
@@ -176,11 +175,13 @@ class WorkbenchScreen(Screen[None]):
         self.set_class(found.compact, "-compact")
         self.strip.offer(found.strip)
 
-    def _agents_changed(self) -> None:
-        alone = self._agents.one_only
-        if alone is not self.layout_now.alone and self.front_pane() != "agents":
-            self.layout_now = replace(self.layout_now, alone=alone)
-            self._arrange()
+    def _pane_changed(self) -> None:
+        empty = frozenset(name for name, pane in self.panes.items() if pane.is_empty)
+        if empty == self.layout_now.empty:
+            self.strip.draw()
+            return
+        self.layout_now = self.layout_now.with_empty(empty, self.front_pane())
+        self._arrange()
 
     def _focus_front(self) -> None:
         zoomed = self.panes.get(self.layout_now.zoomed)
@@ -367,7 +368,7 @@ class WorkbenchScreen(Screen[None]):
         self.set_layout(self.layout_now.without_sides())
 
     def action_reset(self) -> None:
-        self.set_layout(PaneLayout(alone=self.layout_now.alone))
+        self.set_layout(PaneLayout(empty=self.layout_now.empty))
 
     def action_edge(self, columns: int) -> None:
         """Move the edge between the focused pane and the centre; from the chat, the right (or left) edge."""

@@ -70,7 +70,7 @@ class Pane(VerticalScroll):
         self._drag = Drag(self, pane)
         self._extra: str | None = None
         self.changed: Callable[[], None] | None = None
-        """Called when what the pane would show has changed while it is not on the screen."""
+        """Called when what the pane has to show may have changed."""
         self.label("")
 
     def compose(self) -> ComposeResult:
@@ -95,7 +95,7 @@ class Pane(VerticalScroll):
         self.told = True
         if self._body.has_class("-empty"):
             self.show(None)
-        self._unseen()
+        self._tell()
 
     def show_lines(self, lines: Sequence[Content]) -> None:
         """Show pre-wrapped lines; only changed lines are redrawn."""
@@ -128,8 +128,12 @@ class Pane(VerticalScroll):
         name = Content.assemble((f"{self._number} ", "$primary"), (self._title.lower(), "$foreground-muted"))
         return Content.assemble(name, " ", words)
 
-    def _unseen(self) -> None:
-        """Tell who stands for the pane that it has changed."""
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to show, so that it has no place until it is opened."""
+        return False
+
+    def _tell(self) -> None:
         if self.changed is not None and self.is_mounted:
             self.changed()
 
