@@ -144,6 +144,8 @@ class OpenQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     """Empty where they could not be read exactly: it can be answered only in its terminal."""
     partial: bool = False
     """Its screen does not show all of it."""
+    changeless: bool = False
+    """It is about a change of files of which its screen shows nothing; it is partial, too."""
     diff: str = ""
     """What would be changed, as a unified diff, where the program tells that."""
     beside: str = ""
@@ -155,6 +157,18 @@ class OpenQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
         from gshtui.text.asked_line import asked_line  # not before the first letter
 
         return asked_line(self.subject, self.unsaid)
+
+    @property
+    def unseen(self) -> str:
+        """What of it its screen does not show, as a sentence; empty: nothing that is known."""
+        if not self.partial:
+            return ""
+        return "Its change is not on its screen" if self.changeless else "Its screen does not show all of it"
+
+    @property
+    def uncounted(self) -> frozenset[str]:
+        """The choices that count only in its terminal, since what they decide is not shown: all but those that deny."""
+        return frozenset(one.key for one in self.choices if self.partial and one.means not in ("deny", "words"))
 
     @property
     def unsaid(self) -> str:

@@ -6,7 +6,7 @@ what each of its choices means.
 
 import json
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -45,6 +45,12 @@ def made_project(folder: Path) -> None:
     (folder / "notes.txt").write_text(TEXT, "utf-8")
 
 
+def _patched(*changes: str) -> Sequence[tuple[str, dict[str, Any]]]:
+    """The calls by which Codex changes files."""
+    lines = "\n".join(["*** Begin Patch", *changes, "*** End Patch"])
+    return (("exec_command", {"cmd": f"apply_patch <<'EOF'\n{lines}\nEOF"}),)
+
+
 def calls(program: str, folder: Path) -> Calls:
     """The wishes of `follow_prompts` that are about this program's own tools."""
     notes = str(folder / "notes.txt")
@@ -67,12 +73,24 @@ def calls(program: str, folder: Path) -> Calls:
                 "background": (("Bash", {"command": "sleep 300", "description": "Wait", "run_in_background": True}),),
             }
         case "codex":
-            lines = "-line 5 of the notes that are kept here\n+line five of the notes\n"
-            patch = f"*** Begin Patch\n*** Update File: notes.txt\n@@\n{lines}*** End Patch"
+            old = "-line 5 of the notes that are kept here"
+            many = "\n".join(
+                [*(f"-{line}" for line in middle.splitlines()), *(f"+{line}" for line in CHANGED.splitlines())]
+            )
             choices = [{**_COLOUR, "id": "colour"}]
             del choices[0]["multiSelect"]
             return {
-                "small": (("exec_command", {"cmd": f"apply_patch <<'EOF'\n{patch}\nEOF"}),),
+                "small": _patched(f"*** Update File: notes.txt\n@@\n{old}\n+line five of the notes"),
+                "edit": _patched(f"*** Update File: notes.txt\n@@\n{many}"),
+                "wide": _patched(
+                    f"*** Update File: notes.txt\n@@\n{old}\n+line five{' and more words' * 20}, to the end"
+                ),
+                "two": _patched(
+                    f"*** Update File: notes.txt\n@@\n{old}\n+line five",
+                    "*** Update File: readme.txt\n@@\n-A project.\n+A better project.",
+                ),
+                "write": _patched("*** Add File: new.txt\n+one\n+two"),
+                "remove": _patched("*** Delete File: readme.txt"),
                 "ask": (("request_user_input", {"questions": choices}),),
                 "agent": (("multi_agent_v1/spawn_agent", {"message": "do:long"}),),
             }
@@ -98,11 +116,30 @@ def calls(program: str, folder: Path) -> Calls:
         case "copilot":
             return {"small": (("edit", {"path": notes, "old_str": "line 5 of", "new_str": "line five of"}),)}
         case "gemini":
+            small = {
+                "file_path": notes,
+                "old_string": "line 5 of",
+                "new_string": "line five of",
+                "instruction": "Do it",
+            }
             return {
+                "change": (("read_file", {"file_path": notes}), ("replace", small)),
+                "edit": (
+                    ("read_file", {"file_path": notes}),
+                    ("replace", small | {"old_string": middle, "new_string": CHANGED}),
+                ),
                 "ask": (("ask_user", {"questions": [{**_COLOUR, "type": "choice"}]}),),
                 "small": (("write_file", {"file_path": str(folder / "new.txt"), "content": "one\ntwo\n"}),),
                 "agent": (("invoke_agent", {"agent_name": "generalist", "prompt": "do:long"}),),
             }
+        case "vibe":
+            edit = {"file_path": notes, "old_string": "line 5 of", "new_string": "line five of"}
+            return {
+                "small": (("edit", edit),),
+                "edit": (("edit", edit | {"old_string": middle, "new_string": CHANGED}),),
+            }
+        case "cline":
+            return {"small": (("editor", {"path": notes, "old_text": "line 5 of", "new_text": "line five of"}),)}
         case _:
             return {}
 
@@ -309,6 +346,21 @@ SCENES: dict[str, tuple[Scene, ...]] = {
             ),
             ("--no-daemon",),
         ),
+        Scene(
+            "changes",
+            (
+                Step("idle", "idle", until=r"Ask Codex to do anything\s+gpt-5", steady=1.5),
+                *(
+                    step
+                    for name in ("edit", "wide", "two", "write", "remove")
+                    for step in (
+                        Step(name, "waiting", text=f"do:{name}", until="make the following edits", steady=1.0),
+                        Step("denied", "idle", keys=("Escape",), until="interrupted", steady=1.0),
+                    )
+                ),
+            ),
+            ("--no-daemon",),
+        ),
         _codex_mode("works", "-s", "workspace-write", "-a", "on-request"),
         _codex_mode("reads", "-s", "read-only", "-a", "never"),
         _codex_mode("full", "--dangerously-bypass-approvals-and-sandbox"),
@@ -403,6 +455,15 @@ SCENES: dict[str, tuple[Scene, ...]] = {
             ),
         ),
         Scene(
+            "changes",
+            (
+                Step("idle", "idle", until="Type your message", steady=1.5),
+                Step("small-edit", "waiting", text="do:change", until="Apply this change", steady=1.0),
+                Step("denied", "idle", keys=("Escape",), until="Type your message", steady=1.5),
+                Step("edit", "waiting", text="do:edit", until="Apply this change", steady=1.0),
+            ),
+        ),
+        Scene(
             "edits",
             (
                 Step("idle", "idle", until="Type your message", steady=1.5),
@@ -465,6 +526,14 @@ SCENES: dict[str, tuple[Scene, ...]] = {
     ),
     "vibe": (
         Scene("first", (Step("welcome", "waiting", until="Enter continue"),), bare=True),
+        *(
+            Scene(
+                scene,
+                (_VIBE, Step(name, "waiting", text=text, until="Esc reject", steady=0)),
+                ("--agent", "ask"),
+            )
+            for scene, name, text in (("change", "small-edit", "do:small"), ("changes", "edit", "do:edit"))
+        ),
         *(
             Scene(
                 name,
@@ -547,6 +616,14 @@ SCENES: dict[str, tuple[Scene, ...]] = {
         ),
     ),
     "cline": (
+        Scene(
+            "change",
+            (
+                Step("offer", "waiting", until="any other key to close", dialog=True, optional=True),
+                Step("idle", "idle", keys=("x", "C-u"), until="Ctrl.P for menu", steady=1.0),
+                Step("small-edit", "waiting", text="do:small", until=r"\[y\] Approve", steady=1.0),
+            ),
+        ),
         Scene(
             "day",
             (

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion, SpawnRequest
+from gshtui.fleet.core.ports import FleetError
 from gshtui.programs.pane.pane_view import PaneView, SessionError
 from gshtui.programs.pane.pane_writer import PaneWriter
 from gshtui.programs.profiles.profile_files import read
@@ -18,13 +19,16 @@ from gshtui.store.record.store import Store
 from gshtui.system.processes.process_tree import start_time
 from gshtui.tmux.server import TmuxServer
 from tests.kit.asking_program import PROFILE
+from tests.kit.fleet_harness import FleetHarness, wait_for_status, wait_for_text
 from tests.kit.home import Home
 from tests.kit.source import ROOT
 from tests.kit.storms import FULL
 from tests.kit.tmux import eventually, tmux
 from tests.kit.warm_program import run_gsh
+from tests.real.test_fleet import harness
+from tests.real.test_profile_guide import EXAMPLE, MINNOW
 
-__all__ = ["tmux"]
+__all__ = ["harness", "tmux"]
 pytestmark = pytest.mark.tmux
 ANSWERS, LEAST = (50, 5) if FULL else (20, 2)
 """Questions that are answered at least; and how many answers have to be given, and refused, before it is enough."""
@@ -199,3 +203,25 @@ async def test_a_command_that_an_agents_program_started_answers_nothing(home: Ho
     ran = await asyncio.to_thread(run_gsh, "agent", "answer", "asks", "1", cwd=tmp_path)
     assert "Only a person" not in ran.err, "another process of the same number"
     await store.close()
+
+
+async def test_an_edit_without_its_change_is_denied_from_elsewhere_and_not_allowed(
+    harness: FleetHarness, home: Home
+) -> None:
+    folder = home.config / "gsh" / "profiles"
+    folder.mkdir(parents=True)
+    (folder / "minnow.toml").write_text(EXAMPLE.replace("[question]\n", "[question]\nedits = '^Remove '\n"), "utf-8")
+    async with harness.start_hub() as fleet:
+        row = await fleet.spawn(SpawnRequest(cli=MINNOW, name="fish", profile="minnow"))
+        await wait_for_status(fleet, row.id, "idle")
+        await fleet.send(row.id, "ask")
+        await wait_for_status(fleet, row.id, "waiting")
+        question = await eventually(lambda: fleet.question(row.id))
+        assert question.unseen == "Its change is not on its screen" and question.uncounted == {"1"}
+        for id in (question.id, ""):
+            with pytest.raises(FleetError, match=r"not on its screen.*Nothing was pressed") as refused:
+                await fleet.answer(row.id, "1", question=id)
+            assert f"agent attach {row.id}" in refused.value.hint
+        assert await fleet.question(row.id) == question
+        await fleet.answer(row.id, "4", question=question.id)
+        await wait_for_text(harness, row, "answered 2")

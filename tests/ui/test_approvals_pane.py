@@ -771,6 +771,22 @@ def asking(subject: str, *labels: str, detail: str = "touch made.txt", means: Me
     return AgentChanged(agent=row.id, row=row)
 
 
+async def test_an_edit_whose_change_is_not_on_its_screen_is_denied_here_and_allowed_in_its_terminal() -> None:
+    app = AskedByPrograms()
+    async with app.run_test(size=(80, 24)) as pilot:
+        choices = (QuestionChoice("1", "Yes", "once"), QuestionChoice("4", "No", "words"))
+        asked = OpenQuestion("q", "Make the following edits?", "to a.py", choices, partial=True, changeless=True)
+        row = AgentRow(id="0007", name="cx", kind="cli", profile="codex", status="waiting", question=asked)
+        app.pane.consume([AgentChanged(agent=row.id, row=row)])
+        await app.review(pilot)
+        assert app.pane.state.shown is not None
+        assert app.pane.state.shown.warnings == ("Its change is not on its screen: open its tab to read it.",)
+        await app.press(pilot, "1")
+        assert app.given == [] and app.pane.said == "its change is not on its screen: 0 opens its tab"
+        await app.press(pilot, "4")
+        assert app.given == [("0007", "q", "4")]
+
+
 async def test_a_programs_question_is_answered_by_its_own_numbers() -> None:
     app = AskedByPrograms()
     async with app.run_test(size=(80, 24)) as pilot:

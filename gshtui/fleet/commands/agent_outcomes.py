@@ -312,8 +312,11 @@ def answered_question(_invocation: Invocation, found: calls.AnsweredQuestion) ->
         choices = [f"{key}  {words}" for key, words in listed_choices(asked)]
         change = literal(asked.diff).rstrip("\n")
         asks = f"{row.name} ({row.id}) asks: {asked.subject}"
-        parts = (asks, asked.unsaid, change, "\n".join(choices), asked.beside)
+        unseen = f"{asked.unseen}: `agent attach {row.id}` shows its terminal." if asked.unseen else ""
+        parts = (asks, asked.unsaid, change, unseen, "\n".join(choices), asked.beside)
         how = f"`agent answer {row.id} NUMBER` answers." if choices else f"Answer with `agent attach {row.id}`."
+        if asked.uncounted:
+            how = f"`agent answer {row.id} NUMBER` denies; answer all else with `agent attach {row.id}`."
         text = "\n\n".join([*(fenced(part) for part in parts if part), how])
         return Outcome(data, text, plain="\n\n".join(filter(None, parts)), aside=how)  # all of it as it is
     data |= {"choice": found.choice.key, "next": agent_tables.question_json(found.next) if found.next else None}

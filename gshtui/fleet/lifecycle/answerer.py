@@ -172,8 +172,9 @@ class Answerer:
         session = await self._session(row)
         try:
             found = await session.open_question()
-            if row.question is not None and row.question.id == found.id and row.question.choices:
-                return row.question  # with what its transcript has of it
+            told = row.question
+            if told is not None and told.id == found.id and told.choices and not told.partial:
+                return told  # with what its transcript has of it
             found = await self._programs.whole_question(self._context.terminals.server(row.socket), row, found)
             return without_choices(found) if row.screen_is_guessed else found
         except SessionError as error:
@@ -201,6 +202,7 @@ class Answerer:
 
             await unsent_prompts.answer(self._context.bus, self._context.store, session, row, choice)
             return None
+        await self._check_seen(row, choice, question)
         profile, data = await self._programs.profile(row), self._context.options.data
 
         def by_hook(asked: OpenQuestion) -> bool:
@@ -217,6 +219,21 @@ class Answerer:
             if mode:
                 self._approve(row, "")
             raise from_session_error(error) from error
+
+    async def _check_seen(self, row: AgentRow, choice: str, question: str) -> None:
+        """Raises `FleetError` if it allows something that is not shown. What is not asked now is not pressed anyway."""
+        known = self._seen(row.id, question) or row.question
+        if known is not None and known.id == question and not known.partial:
+            return
+        asked = None
+        with contextlib.suppress(FleetError, SessionError):
+            asked = await self.question(row)
+        if asked is not None and question in ("", asked.id) and choice in asked.uncounted:
+            raise FleetError(
+                "invalid",
+                f"{asked.unseen}, so only a denial of it counts here: {row.name} ({row.id}). Nothing was pressed.",
+                hint=f"Answer in its terminal: `agent attach {row.id}`.",
+            )
 
     async def _as_shown(self, row: AgentRow, session: CliSession, question: str) -> str:
         """The id of the question that a person saw, as it is on the screen now: in a terminal of another width, its

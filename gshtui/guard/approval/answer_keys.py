@@ -218,7 +218,6 @@ Outcome = KeyChosen | ReasonBegun | RuleBegun | Swallowed | Passed
 TOO_SOON = "too soon; press it again"
 CHANGED = "the question changed; nothing was answered"
 UNREAD = "answers count once you have seen all of it"
-OUT_OF_SIGHT = "its beginning is nowhere to be seen here: 0 opens its tab"
 NO_REASON = "it takes no reason: choose one of its answers"
 FOR_GOOD = "that changes how much it asks: press it again to do it"
 

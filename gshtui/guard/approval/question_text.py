@@ -127,7 +127,7 @@ def waiting_words(request: ApprovalRequested, name: str = "") -> str:
 
 def program_request(row: AgentRow, question: OpenQuestion) -> ApprovalRequested:
     """A program's question in the form of our own ones. Its id names the agent and the question."""
-    partial = ("Its screen does not show all of it: open its tab to read the rest.",) if question.partial else ()
+    partial = (f"{question.unseen}: open its tab to read {'it' if question.changeless else 'the rest'}.",)
     program = row.profile or (row.argv[0].rpartition("/")[2] if row.argv else "") or "a program"
     return ApprovalRequested(
         approval=f"{row.id}/{question.id}",
@@ -140,7 +140,7 @@ def program_request(row: AgentRow, question: OpenQuestion) -> ApprovalRequested:
         detail=question.unsaid,
         diff=question.diff,
         beside=question.beside,
-        warnings=partial,
+        warnings=partial if question.partial else (),
     )
 
 

@@ -143,6 +143,18 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
     """Pattern of the line above such a plan."""
     prompt: Pattern = ""
     """Pattern of the first line of a person's prompt in that conversation."""
+    edits: Pattern = (
+        r"(?i)\b(?:make (?:this|these|the following) (?:edit|change)s?|appl(?:y|ying) (?:this|these|the|a)? ?"
+        r"(?:change|edit|diff|patch)(?:es|s)?"
+        r"|(?:do you want|would you like) to (?:edit|create|overwrite|write|update|delete) )"
+        r"|^(?:→ )?(?:Edit|Write|Patch|Create|Delete|Update) "
+    )
+    """Pattern of what is asked about a change of files: where its screen does not show that, no digit allows it."""
+    change: Pattern = ""
+    """Pattern of the heading of such a change right above the question, where it is not in it: group 1 is how many
+    lines it adds, group 2 how many it removes."""
+    folded: Pattern = ""
+    """Pattern of the line below such a change that has no more than three rows, and may leave others out."""
     named: Pattern = ""
     """Pattern of the heading, up to an empty line, of a command whose box leaves out what has no room in a row."""
     mark: Pattern = ""
@@ -156,7 +168,8 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
     denied: Pattern = ""
     """Pattern of what it asks after a denial, such as for words: a denial in our faces is the answer to it as well."""
     end: Pattern = ""
-    """Pattern of the line above such a row; another line there says that a part of the question is out of sight."""
+    """Pattern of the line above such a row, and of the last one of a change of files; another line there says that a
+    part of the question is out of sight."""
     letters: Pattern = ""
     """Pattern of a question in front of the cursor that is answered by a letter and Enter: group 1 is the question,
     group 2 its choices, such as `(Y)es/(N)o` or `y/N`."""

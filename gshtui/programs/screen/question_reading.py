@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 
 import msgspec
 from msgspec.structs import replace
 
 from gshtui.bus.agent_data import Meaning, OpenQuestion, QuestionChoice
 from gshtui.programs.profiles.profile import Profile, QuestionRules
+from gshtui.programs.screen.asked_changes import with_change
 from gshtui.programs.screen.asked_plans import plan_above
 from gshtui.programs.screen.choice_meaning import digits_of, meaning_of
 from gshtui.text.cells import width
@@ -82,7 +83,7 @@ def read_question(
     """
     rules = profile.question
     if rules.panel:
-        text = [_on_panel(rules, line, styled) for line, styled in zip(text, lines, strict=False)]
+        text = _on_panel(rules, text, lines)
     inner = [_unframed(rules, line) for line in text]
     found = _numbered(rules, text, inner, lines) or _unnumbered(rules, text, inner)
     if found is None and not dialog:
@@ -158,15 +159,30 @@ def _unframed(rules: QuestionRules, line: str) -> str:
     return stripped.rstrip()
 
 
-def _on_panel(rules: QuestionRules, line: str, styled: str) -> str:
-    """A line up to the right edge of the question's background; a row of buttons has several, and stays whole."""
-    shown, backgrounds = _backgrounds(styled)
-    start = len(shown) - len(shown.lstrip())
-    if shown[start : start + 1] not in tuple(rules.frame) or not shown.strip() or _buttons(rules, line.strip()[1:])[0]:
-        return line
-    own = backgrounds[start + 1] if start + 1 < len(backgrounds) else ""
-    end = next((n for n in range(start + 1, len(backgrounds)) if backgrounds[n] != own), len(shown))
-    return shown[:end].rstrip()
+def _on_panel(rules: QuestionRules, text: Sequence[str], lines: Sequence[str]) -> list[str]:
+    """The lines up to the right edge of the background of what is framed together, in which some have colours of their
+    own, without a bar for scrolling. A row of buttons stays whole.
+    """
+    found, edges = list(text), dict[int, int]()
+    for row, (line, styled) in enumerate(zip(text, lines, strict=False)):
+        shown, backgrounds = _backgrounds(styled)
+        start = len(shown) - len(shown.lstrip())
+        if shown[start : start + 1] not in tuple(rules.frame) or not shown.strip():
+            continue
+        if not _buttons(rules, line.strip()[1:])[0]:
+            own = backgrounds[start + 1] if start + 1 < len(backgrounds) else ""
+            end = next((n for n in range(start + 1, len(backgrounds)) if backgrounds[n] != own), len(shown))
+            edges[row] = width(shown[:end])
+    for row in edges:
+        together = [row]
+        for step in (-1, 1):
+            while together[-1] + step in edges:
+                together.append(together[-1] + step)
+            together = together[::-1]
+        edge = max(edges[each] for each in together)
+        cells = accumulate(width(sign) for sign in found[row])
+        found[row] = found[row][: sum(1 for cell in cells if cell <= edge)].rstrip()
+    return found
 
 
 # -- one choice a line ---------------------------------------------------------------------------------------------
@@ -535,7 +551,9 @@ def _by_letters(
     subject, detail = one_line(" ".join((match.group(1) or "").split()), _BEHIND), plain("\n".join(about))
     labels = [label for _, label in known]
     choices = _choices(rules, labels)
-    question = OpenQuestion(_id(subject, detail, labels), subject, detail, choices, partial=not complete)
+    asked = with_change(rules, subject, about, (), text, start)
+    partial = not (complete and asked.whole)
+    question = OpenQuestion(_id(subject, detail, labels), subject, detail, choices, partial, changeless=not asked.some)
     rows = [ShownRow(line) for line in text[start:last] if line.strip()]
     return ReadQuestion(question, rows=(*rows, ShownRow(row)), letters=letters, typed=typed)
 
@@ -588,21 +606,23 @@ def _found(
         return None
     subject, about, beside = _parts(body)
     complete = complete and not _is_torn(rules, plain("\n".join(_indented(about))).strip("\n"))
-    about = _indented(_said_once(about))
+    about = _trimmed(_indented(_said_once(about)))
     if (planned := plan_above(rules, whole, start)) is not None:
         first, complete = planned
         start, about = first, [*_indented(whole[first:start]), *about]
-    detail = plain("\n".join(about)).strip("\n")
+    asked = with_change(rules, subject, about, beside, whole, start)
+    detail = plain("\n".join(asked.about)).strip("\n")
     choices = _choices(rules, labels, abouts)
     question = OpenQuestion(
         _id(subject, detail, _said(labels, abouts)),
         subject,
         detail,
         choices,
-        partial=not complete,
+        partial=not (complete and asked.whole),
+        changeless=not asked.some,
         beside=plain("\n".join(_indented(beside))).strip("\n"),
     )
-    shown = [ShownRow(line, beside=rules.panel) for line in whole[start:row] if line.strip()]
+    shown = [ShownRow(line, beside=rules.panel) for line in whole[asked.start : row] if line.strip()]
     return ReadQuestion(question, selected, buttons, tuple(digits), (*shown, *offered), tick)
 
 
@@ -683,6 +703,8 @@ def _indented(lines: Sequence[str]) -> list[str]:
 
 _WAITS = re.compile(r"^ *\? (?=\S)")
 """The sign in front of a call that waits, which the question says."""
+_BAR = re.compile(r" +█$")
+"""Where something scrolls."""
 
 
 def _bare(line: str) -> str | None:
@@ -692,7 +714,7 @@ def _bare(line: str) -> str | None:
         return None
     if len(shown) > 1 and shown[0] == shown[-1] == "│":
         line = "  " + shown[1:-1]
-    return _WAITS.sub("", line.rstrip())
+    return _WAITS.sub("", _BAR.sub("", line.rstrip()))
 
 
 def _start(rules: QuestionRules, text: Sequence[str], row: int) -> tuple[int, bool]:

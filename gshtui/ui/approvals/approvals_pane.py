@@ -25,7 +25,6 @@ from gshtui.guard.approval.answer_keys import (
     CHANGED,
     NO_REASON,
     OPEN,
-    OUT_OF_SIGHT,
     UNREAD,
     VALUES,
     AnswerKeys,
@@ -268,13 +267,13 @@ class ApprovalsPane(Vertical, can_focus=True):
     @property
     def _unread(self) -> frozenset[str]:
         """The answers that do not count yet, since what they decide has not been on the screen: of a program, all of
-        them, since what its digits do is known by its words alone.
+        them, since what its digits do is known by its words alone; where those are not to be had here, all that allow.
         """
         asked = self.state.programs.get(self.state.front)
         hidden = self.has_class("-open") and self.query_one(QuestionView).unread
         if asked is None:
             return _ALLOWING if hidden else frozenset[str]()
-        return frozenset(one.key for one in asked.choices) if hidden or asked.partial else frozenset[str]()
+        return frozenset(one.key for one in asked.choices) if hidden else asked.uncounted
 
     @property
     def written_reason(self) -> str:
@@ -551,12 +550,12 @@ class ApprovalsPane(Vertical, can_focus=True):
 
     def _read_on(self) -> None:
         """Show more of what an answer would decide, since none counts before all of it has been on the screen."""
-        view = self.query_one(QuestionView)
-        if view.unread:
+        view, asked = self.query_one(QuestionView), self.state.programs.get(self.state.front)
+        if view.unread or asked is None:
             view.show_unread()
             self.show_message(UNREAD)
         else:
-            self.show_message(OUT_OF_SIGHT)
+            self.show_message(f"{asked.unseen[:1].lower()}{asked.unseen[1:]}: 0 opens its tab")
 
     def _settle(self, chosen: KeyChosen) -> None:
         if chosen.question in self.state.programs:
