@@ -34,8 +34,8 @@ DISTRIBUTIONS = (
     *("python-dotenv", "msgspec", "psutil", "PyYAML", "regex", "tree-sitter", "tree-sitter-bash"),
 )
 """What the tools load of others, with what those need."""
-_NOT_NEEDED = frozenset({"ui", "features", "styles"})
-"""Rooms that stay here: they are faces, or need one."""
+_NOT_NEEDED = frozenset({"ui", "styles"})
+"""Rooms that stay here: they are the window."""
 _LEAST = (3, 11)
 _COPY_WITHIN = 600.0
 _FETCH_WITHIN = 900.0

@@ -37,6 +37,7 @@ from gshtui.system.network.peer import peer_of
 if TYPE_CHECKING:
     from gshtui.context.assembly.instruction_files import InstructionSection
     from gshtui.hub.hub import Hub
+    from gshtui.settings.loader import Loaded
     from gshtui.tools.remote.remote_calls import Answer, Facts, FromTools, Hello, Order, ToTools
 
 _IDLE = 1800.0
@@ -155,14 +156,10 @@ class ToolProcess:
 
     async def _start_hub(self, hello: Hello) -> Hub:
         from gshtui.context.assembly.instruction_files import InstructionSection
-        from gshtui.hub.composition import build_hub
-        from gshtui.hub.hub_options import HubOptions
         from gshtui.settings.loader import load
 
         folder = Path(hello.folder)
-        loaded = await asyncio.to_thread(load, folder)
-        options = HubOptions(cwd=folder, loaded=loaded, respondent="nobody", parts=frozenset(), paths=hello.paths)
-        hub = build_hub(replace(options, visiting=True))
+        hub = _make_hub(await asyncio.to_thread(load, folder), hello.paths)
         await hub.start()
         self._instructions = InstructionSection(
             folder, lambda text, hint: self._notes.append((text, hint)), trusted=hello.trusted
@@ -403,10 +400,25 @@ def end_all() -> int:
     return 0
 
 
+def _make_hub(loaded: Loaded, only: tuple[tuple[str, ...], ...]) -> Hub:
+    """A hub for an agent's tools, not yet started. `only`: the files and folders that they reach; empty: all."""
+    from gshtui.hub.composition import build_hub
+    from gshtui.hub.hub_options import HubOptions
+
+    return build_hub(HubOptions(loaded.cwd, loaded, respondent="nobody", parts=frozenset(), paths=only, visiting=True))
+
+
+async def _make_and_close_hub() -> None:
+    from gshtui.settings.loader import load
+
+    await _make_hub(load(Path("/")), ()).bus.close()
+
+
 def check() -> int:
-    """Load what the tools need, and say which version it is."""
-    for name in ("gshtui.hub.composition", *TOOL_ROOMS):
+    """Load what the tools need, make a hub as they are given one, and say which version it is."""
+    for name in TOOL_ROOMS:
         import_module(name)
+    asyncio.run(_make_and_close_hub())
     sys.stdout.write(f"{__version__}\n")
     return 0
 
