@@ -279,3 +279,13 @@ def test_agents_are_filtered_and_grouped_by_folder() -> None:
     lines, owners = draw_agents(list_agents(state, everything=True, grouped=True), 60, NOW)
     heads = [line.plain for line, owner in zip(lines, owners, strict=True) if not owner and line.plain][1:]
     assert heads[: len(set(folders))] == [placed.group for placed in grouped if placed.group]
+
+
+@pytest.mark.parametrize("levels", [1, 3, 7])
+def test_no_width_is_too_narrow(levels: int) -> None:
+    above = [f"{at:04}" if at else "" for at in range(levels)]
+    rows = [
+        row(f"{at + 1:04}", f"a-rather-long-name-{at}", parent=parent, unread=at) for at, parent in enumerate(above)
+    ]
+    listing = list_agents(after(*changed(*rows)))
+    assert all(len(draw_agents(listing, width, NOW)[0]) >= levels for width in range(1, 60))

@@ -321,7 +321,8 @@ def _head(agent: AgentView, width: int, age: str, chosen: bool, said: Content, t
     news = Content.styled(f" +{agent.row.unread}", "$primary") if agent.row.unread and state else Content("")
     wordings = (said, state + news, state)
     whole = next((one for one in wordings if one.cell_length <= room + state.cell_length - cell_len(called)), None)
-    said = whole or next(one for one in wordings[1:] if one.cell_length <= room + state.cell_length - least)
+    shorter = (one for one in wordings[1:] if one.cell_length <= room + state.cell_length - least)
+    said = whole or next(shorter, state)
     room += state.cell_length - said.cell_length
     name = Content.styled(fit_middle(called, max(1, room)), f"bold{' underline' * chosen}")
     room -= name.cell_length
