@@ -98,7 +98,7 @@ def wake(info: PaneInfo) -> None:
     """
     if info.dead or info.remote or _foreground_group(info.pid) != info.pid or not _in_line_mode(info.pid):
         return
-    with contextlib.suppress(ProcessLookupError):
+    with contextlib.suppress(OSError):  # it is gone, or another user's
         os.killpg(info.pid, signal.SIGCONT)
 
 
