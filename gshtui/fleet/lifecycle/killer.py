@@ -61,7 +61,7 @@ class Killer:
             return await self._context.launcher.unsaved(row)
         found: list[str] = []
         if row.status in ("thinking", "tool", "waiting"):
-            found.append(f"It is working: {row.doing or row.status}.")
+            found.append(f"It is {'waiting' if row.status == 'waiting' else 'working'}: {row.doing or row.status}.")
         server = str(socket_of(row.argv) or "")
         below = [] if row.place else await asyncio.to_thread(process_tree.below, row.pid, row.pid_started, server)
         # With tools elsewhere, all it has is ssh.
