@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import zlib
 
 import pytest
@@ -59,8 +60,13 @@ def test_what_is_no_still_picture_is_refused_with_a_sentence(data: bytes, why: s
 def test_a_bomb_is_unpacked_no_further_than_the_picture_is_large() -> None:
     bomb = SIGNATURE + header(4, 3) + chunk(b"IDAT", zlib.compress(b"\0" * 40_000_000, 9)) + END
     assert len(bomb) < MOST_BYTES
-    with pytest.raises(PictureError):
-        read_png(bomb)
+    tracemalloc.start()
+    try:
+        with pytest.raises(PictureError):
+            read_png(bomb)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
 
 
 @given(st.binary(max_size=400), st.integers(0, 120), st.integers(0, 20))
