@@ -370,6 +370,11 @@ def run_gsh(
     return shared(*SDKS).run(*arguments, stdin=stdin, cwd=cwd, env=env)
 
 
+def on_terminal(*arguments: str) -> list[str]:
+    """The words that start the command on a terminal, as a process of its own whose hubs are forked."""
+    return [shared(*SDKS).python, "-m", "gshtui", *arguments]
+
+
 @contextlib.contextmanager
 def start_gsh(
     *arguments: str,
