@@ -1,5 +1,6 @@
 """The questions of programs: read exactly from their recorded screens, and never where anything is out of place."""
 
+import itertools
 import json
 import random
 import re
@@ -147,6 +148,39 @@ def test_what_a_program_draws_twice_is_said_once() -> None:
     asked = read_screen(LOADED.get("gemini"), lines).read
     assert asked is not None
     assert (asked.question.detail, asked.question.line) == ("touch made.txt", "touch made.txt")
+
+
+@for_each([shot for shot in shots() if shot.told["status"] == "waiting"])
+def test_no_line_of_a_command_is_missing_from_what_is_shown_whole(recorded: Shot) -> None:
+    """A command of two lines in the place of the recorded one, the last of them harmless."""
+    program, shot = recorded.program, recorded.told
+    asked = read(program, recorded.lines, shot)
+    if asked is None or not (there := _COMMAND.search(asked.question.detail)):
+        return
+    command = there.group()
+    told = [without_styles(line) if command in without_styles(line) else line for line in recorded.lines]
+    alone = re.compile(rf"{re.escape(command)}(?: *[│┃]| {{3}}|$)")
+    row = max((row for row, line in enumerate(told) if alone.search(line)), default=-1)
+    if row < 0:  # in JSON, a command has no second row
+        return
+    for first, last in itertools.product(["rm -rf ~ ||  true", "Shell  true", "rm ||  $ true"], ["true", "$ true"]):
+        lines = [line.replace(command, first) for line in told]
+        lines.insert(row + 1, told[row].replace("$ ", "  ").replace(command, last))
+        asked = read(program, lines, shot)
+        if asked is not None and asked.question.choices and not asked.question.partial:
+            assert first in asked.question.detail, last
+            line = asked.question.line
+            assert first in line or line in (asked.question.subject, asked.question.detail), last
+
+
+_COMMAND = re.compile(r"touch (?:made|slept)\.txt(?:; sleep 4; echo slept)?")
+
+
+@for_each(shots())
+def test_a_change_of_which_only_a_sign_is_shown_is_not_whole(recorded: Shot) -> None:
+    asked = read(recorded.program, recorded.lines, recorded.told)
+    if asked is not None and any(line.strip() == "…" for line in asked.question.detail.split("\n")):
+        assert asked.question.partial
 
 
 def test_a_label_that_is_wrapped_is_whole_and_has_no_description() -> None:
@@ -353,6 +387,11 @@ def test_choices_that_a_key_ticks_end_with_one_that_is_enter() -> None:
     assert is_ticked_elsewhere(read.question, ticked) and is_ticked_elsewhere(ticked, read.question)
     assert not is_ticked_elsewhere(read.question, structs.replace(ticked, subject="Which other ones?"))
     assert not is_ticked_elsewhere(read.question, structs.replace(ticked, choices=ticked.choices[1:]))
+    for changed in ({"label": "Deploy to production"}, {"about": "Now"}, {"means": "more"}, {"key": "9"}):
+        choices = (*ticked.choices[:-1], structs.replace(ticked.choices[-1], **changed))
+        assert not is_ticked_elsewhere(read.question, structs.replace(ticked, choices=choices)), changed
+    for changed in ({"diff": "+rm"}, {"partial": True}, {"detail": "all of it"}):
+        assert not is_ticked_elsewhere(read.question, structs.replace(ticked, **changed)), changed
 
 
 def _ticked(choice: QuestionChoice) -> QuestionChoice:

@@ -157,6 +157,8 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
     """Pattern of the line below such a change that has no more than three rows, and may leave others out."""
     named: Pattern = ""
     """Pattern of the heading, up to an empty line, of a command whose box leaves out what has no room in a row."""
+    twice: Pattern = ""
+    """Pattern of a tool's name in front of a command that stands below it once more, whole."""
     mark: Pattern = ""
     """Pattern of the line of the choice under the cursor; exactly one line matches. Empty: it has a background of its
     own."""

@@ -606,7 +606,7 @@ def _found(
         return None
     subject, about, beside = _parts(body)
     complete = complete and not _is_torn(rules, plain("\n".join(_indented(about))).strip("\n"))
-    about = _trimmed(_indented(_said_once(about)))
+    about = _trimmed(_indented(_said_once(rules, about)))
     if (planned := plan_above(rules, whole, start)) is not None:
         first, complete = planned
         start, about = first, [*_indented(whole[first:start]), *about]
@@ -687,12 +687,12 @@ def _trimmed(lines: Sequence[str]) -> list[str]:
     return found
 
 
-def _said_once(lines: Sequence[str]) -> Sequence[str]:
-    """The lines without a heading whose words are the only other line, behind a name, such as `Shell`."""
-    shown = [line for line in lines if line.strip()]
-    if len(shown) == 2 and shown[0].endswith(f"  {shown[1].strip()}"):
-        return shown[1:]
-    return lines
+def _said_once(rules: QuestionRules, lines: Sequence[str]) -> Sequence[str]:
+    """The lines without a heading that names the command, where that is all which stands below it."""
+    shown = [line.strip() for line in lines if line.strip()]
+    if not rules.twice or len(shown) != 2 or (found := compile_linear(rules.twice).search(shown[0])) is None:
+        return lines
+    return shown[1:] if found.span()[0] == 0 and shown[0][found.span()[1] :].strip() == shown[1] else lines
 
 
 def _indented(lines: Sequence[str]) -> list[str]:
@@ -764,9 +764,13 @@ def is_cut_elsewhere(one: OpenQuestion, other: OpenQuestion) -> bool:
 
 
 def is_ticked_elsewhere(one: OpenQuestion, other: OpenQuestion) -> bool:
-    """Whether they are one question, of whose boxes others are ticked."""
-    names = [[(each.key, each.name) for each in asked.choices if each.has_box] for asked in (one, other)]
-    return bool(names[0]) and names[0] == names[1] and (one.subject, one.detail) == (other.subject, other.detail)
+    """Whether they are one question, of whose boxes others are ticked: all else of it is the same."""
+    return any(each.has_box for each in one.choices) and _unticked(one) == _unticked(other)
+
+
+def _unticked(question: OpenQuestion) -> OpenQuestion:
+    choices = [replace(each, label=f"[ ] {each.name}") if each.has_box else each for each in question.choices]
+    return replace(question, id="", beside="", choices=tuple(choices))
 
 
 def _begins(cut: str, label: str) -> bool:
