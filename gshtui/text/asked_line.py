@@ -13,6 +13,8 @@ _GENERAL = re.compile(
 _LONGEST = 400
 _PROMPT = "$ "
 """Stands before a command, which may come behind lines that say where and why."""
+_SAYS = re.compile(r"\w{1,40}: ")
+"""How a line begins that says where or why."""
 _DRAWN = re.compile(r" {0,20}\d{1,9} ")
 """A line of a change, as programs draw it: below its number is the file's."""
 
@@ -49,12 +51,19 @@ def asked_line(subject: str, detail: str) -> str:
 
 def command_first(lines: Sequence[str]) -> Sequence[str]:
     """The lines with the command before those that say where and why, if it is the last of them."""
-    return [lines[-1], *lines[:-1]] if lines and lines[-1].strip().startswith(_PROMPT) else lines
+    return [lines[-1], *lines[:-1]] if _ends_with_command(lines) else lines
+
+
+def _ends_with_command(lines: Sequence[str]) -> bool:
+    """Whether what is in front of the last line says where or why: a command has more lines, some like a prompt."""
+    *others, last = [line.strip() for line in lines if line.strip()] or [""]
+    said = others[:1] and _SAYS.match(others[0]) and not any(line.startswith(_PROMPT) for line in others)
+    return bool(said) and last.startswith(_PROMPT)
 
 
 def _undrawn(detail: str) -> str:
     """Without a change that is drawn below its heading, or with no more than the command at its end."""
     first, *others = lines = detail.strip("\n").split("\n")
-    if others and lines[-1].strip().startswith(_PROMPT):
+    if _ends_with_command(lines):
         return lines[-1]
     return first if all(_DRAWN.match(line) for line in others if line.strip()) else detail

@@ -41,4 +41,6 @@ def test_only_what_a_question_says_whole_is_not_said_again(subject: str, detail:
 
 def test_a_command_comes_before_where_and_why() -> None:
     assert command_first(["in: /srv", "why: so", "$ make"]) == ["$ make", "in: /srv", "why: so"]
-    assert command_first(["$ make", "and more"]) == ["$ make", "and more"]
+    for command in (["$ make", "and more"], ["Why: so", "$ rm -rf ~/work", "  $ true"], ["rm -rf ~/work", "$ true"]):
+        assert command_first(command) == command, "its lines keep their order"
+        assert "true" not in asked_line("Run it", "\n".join(command))
