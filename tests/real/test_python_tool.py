@@ -9,6 +9,7 @@ import pytest
 
 from gshtui.bus.events.agent_events import ToolFinished, TurnStarted
 from gshtui.commands.declaration import CommandError, Effect
+from gshtui.python.interpreter import InterpreterError
 from gshtui.settings.settings_tables import Python as PythonSettings
 from tests.kit.markers import cut_of
 from tests.kit.png import png
@@ -250,7 +251,7 @@ async def test_what_cannot_be_run(python: PythonHarness) -> None:
 async def test_a_wrong_interpreter_is_named(tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     python = PythonHarness(tmp_path, tmp_path / "own", settings=PythonSettings(interpreter="/no/such/python"))
-    with pytest.raises(CommandError, match="There is no Python at '/no/such/python'"):
+    with pytest.raises(InterpreterError, match="There is no Python at '/no/such/python'"):
         await python.run("1")
     await python.close()
 
