@@ -125,6 +125,8 @@ class Returns(Generic[R_co]):
     """The command's name."""
     WORD: ClassVar[str] = ""
     """In a family such as `agent`, the word that selects this action."""
+    PICKS: ClassVar[bool] = False
+    """Whether the bare word opens the list of its command in a window, where one is picked."""
 
     def words(self) -> str:
         """The name of a run for which nobody typed a line: command, word and first value."""

@@ -175,11 +175,12 @@ def opened_list(registry: Registry, line: str) -> str:
             return ""
         if not stage.arguments and not name.startswith(stage.name):  # `agent spawn` is `spawn`
             return registry.get(stage.name).opens
-        bound(registry, name)
+        value = bound(registry, name)
+        lacks = value is not None and value.PICKS
     except CommandError:
-        word, *others = name.split(" ")
-        return registry.get(word).opens if word in registry and len(others) == 1 else ""
-    return ""
+        lacks = True
+    word, *others = name.split()
+    return registry.get(word).opens if lacks and word in registry and len(others) == 1 else ""
 
 
 def _allowed(registry: Registry, parameters: Returns[T], invocation: Invocation) -> Action[Any, T]:

@@ -192,6 +192,7 @@ class ChangeModel(Parameters, Returns[ModelChange]):
 
     COMMAND: ClassVar[str] = "model"
     WORD: ClassVar[str] = "use"
+    PICKS: ClassVar[bool] = True
     name: str = Field(
         default="",
         description="A model, an alias such as `sonnet`, or `provider/model`; empty: the one in use.",

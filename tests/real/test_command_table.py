@@ -291,7 +291,11 @@ async def test_what_a_word_does_not_take_is_refused_in_a_sentence(hub: Hub, line
         ("workflow run create-git-commit", ""),
         ("mcp rm", "servers"),
         ("mcp ls", ""),
-        ("session resume", ""),
+        ("session resume", "sessions"),
+        ("session resume 7", ""),
+        ("session show", ""),
+        ("model use", "models"),
+        ("model use sonnet", ""),
         ("nothing of ours", ""),
     ],
 )

@@ -119,6 +119,7 @@ class ResumeSession(Parameters, Returns[SessionInfo]):
 
     COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "resume"
+    PICKS: ClassVar[bool] = True
     SHELL = ShellForm(
         ("session",),
         parts=STORE_PARTS,
