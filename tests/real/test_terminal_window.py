@@ -85,12 +85,12 @@ async def test_an_agent_is_spawned_opened_typed_into_attached_and_left() -> None
         await person.sees("enter to type into tester")
         await person.keys("a")
         whole = await person.sees("hi-42", "ctrl+b d returns to gsh-tui")
-        assert "Timeline" not in whole
+        assert "2 Agents" not in whole
         await eventually(person.size, until=lambda size: size == (150, 40))
         await person.type("echo from-the-whole-screen\r")
         await person.keys("C-b", "d")
-        await person.sees("Timeline", "enter to type into tester", "\u2502from-the-whole-screen")
-        await eventually(person.size, until=lambda size: size[0] < 100)
+        await person.sees("2 Agents", "enter to type into tester", "\u2502from-the-whole-screen")
+        await eventually(person.size, until=lambda size: size[0] < 150)
         await person.keys("F9")
         await person.sees("▌gsh-main", "enter to type into gsh-main")
         await person.keys("C-q")
