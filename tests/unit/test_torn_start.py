@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby, takewhile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 from msgspec.structs import replace
@@ -104,7 +104,16 @@ TORN = st.tuples(st.integers(0, 50), st.integers(-3, 3), st.booleans(), st.boole
 that of one at work, and the seconds until it is looked at."""
 
 
+OLD_TURN = next(start for start in STARTS if start.name == "gemini/0.61.0/dialogs-80x24")
+BUSY_ABOVE = [(0, 0, False, False, 0.1), (0, 1, False, False, 0.1), (0, 1, False, True, 4.0)]
+"""Its title is that of one at work, for a moment, while the rows of an earlier turn stand there."""
+LATE_ECHO = [(3, -2, True, True, 0.4)]
+"""The prompt of that turn is gone, and comes back after a while."""
+
+
 @settings(max_examples=examples(1200))
+@example(OLD_TURN, BUSY_ABOVE, 0)
+@example(OLD_TURN, LATE_ECHO, 0)
 @given(st.sampled_from(STARTS), st.lists(TORN, min_size=1, max_size=4), st.integers(0, 4))
 def test_a_start_screen_that_is_painted_in_pieces_comes_to_the_same_word(
     start: Start, pieces: list[tuple[int, int, bool, bool, float]], whole: int

@@ -6,6 +6,7 @@ A status watcher follows one (`status_watcher.py`); `gshtui.programs.status.stat
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -27,6 +28,8 @@ from gshtui.programs.status.evidence import WORKING, Evidence, LiveSource, Rank
 from gshtui.programs.status.status import HookEvent, KnownStatus, StatusFacts, decide, hook_evidence
 from gshtui.tmux.panes import PaneInfo
 
+_RESTS = 8
+"""Screens at rest that are remembered."""
 _REMEMBERED = 90.0
 """Seconds for which a row's words are known."""
 _STATES = 64
@@ -166,6 +169,8 @@ class ProgramFacts:
         """When its terminal had another width first, in seconds since 1970."""
         self._echoed = "", float("-inf")
         """The row with the last prompt, and when it was seen last, in seconds since 1970."""
+        self._rests = deque[tuple[str, ...]](maxlen=_RESTS)
+        """The last screens that were surely at rest: one that comes back shows no new prompt."""
         self._undrawn = False
         """Nothing of the text that was entered last has been on its screen yet."""
         self._keyed = float("-inf")
@@ -346,7 +351,7 @@ class ProgramFacts:
             self._width = look.width
         # A screen that is drawn anew has the same prompt again, and for another width in other rows.
         echo, seen = self._echoed
-        anew = now < self._redrawn + _DRAWN or (reading.echo == echo and now < seen + _DRAWN)
+        anew = now < self._redrawn + _DRAWN or lines in self._rests or (reading.echo == echo and now < seen + _DRAWN)
         self._echoed = (reading.echo, now) if reading.echo else self._echoed
         echoes = told and not anew and reading.echo != facts.reading.echo and reading.status == facts.reading.status
         begun = (bool(entered) and not facts.entered) or (echoes and bool(self._lines))
@@ -411,6 +416,8 @@ class ProgramFacts:
         """Note what this status says of its turns."""
         facts, hook = self._facts, self._hook
         asks = known.status == "waiting" and not facts.reading.dialog
+        if known.status == "idle" and known.sure and self._lines not in self._rests:
+            self._rests.append(self._lines)
         if known.sure and (known.status in WORKING or asks):
             # What is seen may have begun before; it rests after that only by newer evidence.
             began = known.at if known.source in BY_ITSELF else known.at - self._profile.timing.veto
