@@ -137,8 +137,9 @@ def test_rows_have_four_aligned_columns_at_every_width() -> None:
         if room >= 60:
             assert [cell_len(line) for line in lines[2:]] == [room, room], "keys end at the right"
             assert lines[2].endswith("f3") and lines[3].endswith("ctrl+p")
+        if room >= 82:
             starts = {line.index(word) for line, word in zip(lines[:3], ("Replace", "Review", "Continue"), strict=True)}
-            assert len(starts) == 1, "descriptions start below each other"
+            assert len(starts) == 1, "descriptions start below each other where none is cut"
 
 
 def test_a_description_has_the_room_of_a_state_and_a_key_that_its_row_lacks() -> None:
@@ -161,6 +162,15 @@ def test_no_description_is_cut_beside_blanks() -> None:
                 behind = line.plain.partition("…")[2]
                 assert behind.strip() == row.key and len(behind) <= len(row.key) + 3, (room, line.plain)
             assert room < 70 or line.plain.endswith(row.key)
+
+
+def test_no_description_is_cut_beside_blanks_of_its_name() -> None:
+    rows = [ListRow("Start agent", "Start another agent in a terminal", key="f8", mark="")]
+    rows.append(ListRow("The widest name of this list", "short", key="f8", mark=""))
+    for room in range(50, 90):
+        first, second = (line.plain for line in list_lines(rows, room, 24))
+        assert "Start another agent in a terminal" in first and first.endswith("f8"), (room, first)
+        assert cell_len(first) == cell_len(second) == room
 
 
 @pytest.mark.parametrize("count", [9, 30])

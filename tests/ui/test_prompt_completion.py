@@ -141,13 +141,19 @@ async def test_the_list_is_above_the_input_and_covers_no_layout() -> None:
         assert app.area.popup.region.height == 5  # with two headings
 
 
-async def test_the_place_in_a_long_list_is_apart_from_what_is_said_of_the_last_row() -> None:
+@pytest.mark.parametrize("width", [61, 80])
+async def test_the_place_in_a_long_list_takes_no_words_of_a_row(width: int) -> None:
     app = host()
-    async with app.run_test(size=(80, 24)) as pilot:
-        app.area.popup.show([CompletionItem(f"item{n}", 0, detail="word " * 40, key="app.help") for n in range(20)])
+    async with app.run_test(size=(width, 24)) as pilot:
+        words = "x" * (width - 15)  # the row is full
+        app.area.popup.show([CompletionItem(f"item{n:02}", 0, detail="short" if n == 2 else words) for n in range(20)])
         await pilot.pause()
-        last = popup_text(app).split("\n")[-1]
-        assert re.search(r"…  f1  1 of 20 $", last), last
+        rows = popup_text(app).split("\n")
+        assert [row.partition("item")[2].split()[1:] for row in rows] == [
+            [words] if n != 2 else ["short", "1", "of", "20"] for n in range(len(rows))
+        ]
+        app.area.popup.show([CompletionItem(f"item{n}", 0, detail=words, group="All of them") for n in range(20)])
+        assert re.fullmatch(r" All of them +1 of 20 ", popup_text(app).split("\n")[0])
 
 
 async def test_escape_closes_the_list_then_goes_on() -> None:

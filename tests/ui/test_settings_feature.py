@@ -1,6 +1,7 @@
 """The settings screen on real files: every kind of row, changed by keys, with comments kept and two screens at once."""
 
 import json
+import re
 import threading
 import tomllib
 from pathlib import Path
@@ -28,6 +29,7 @@ from gshtui.settings.user_config import set_value
 from gshtui.ui.kit import terminal_handoff
 from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.kit.widgets.dialogs import Picker
+from gshtui.ui.settings import settings_screen
 from gshtui.ui.settings.definition_files import persona_file, profile_file
 from gshtui.ui.settings.setting_names import MOST_USED, ORDER
 from gshtui.ui.settings.setting_rows import setting_rows
@@ -125,6 +127,16 @@ async def test_defaults_are_named_and_the_raw_name_is_in_grey(
         await pilot.press(*"/muted")
         await settled(pilot)
         assert screen(app).chosen == "notify.muted", "`/` begins a search everywhere"
+
+
+@pytest.mark.parametrize("room", [54, 72, 110, 150])
+def test_nothing_of_a_row_is_cut_beside_blanks(home: Home, tmp_path: Path, room: int) -> None:
+    for row in setting_rows(load(tmp_path), "offline (no model)"):
+        line = settings_screen._line(row, room)
+        assert line.cell_length <= room
+        if "…" in line.plain:
+            assert not re.search(r"\S {3,}\S", line.plain) and line.cell_length == room, line.plain
+        assert row.kind != "model" or row.words in line.plain
 
 
 async def test_the_model_is_chosen_from_the_models(home: Home, tmp_path: Path) -> None:

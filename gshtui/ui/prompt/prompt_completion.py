@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, Protocol
 
 import msgspec
-from msgspec.structs import replace
+from rich.cells import cell_len
 from rich.segment import Segment
 from textual import events
 from textual.geometry import Size
@@ -277,22 +277,32 @@ class CompletionPopup(Widget, can_focus=False):
             return line.adjust_cell_length(self.size.width, style("completion--plain"))
         if at >= len(self._lines):
             return Strip.blank(self.size.width, style("completion--plain"))
-        if self._lines[at] < 0:
-            heading = fit(self.candidates[-1 - self._lines[at]].group, self.size.width - 2)
-            line = Strip([Segment(f" {heading}", style("completion--detail"))])
-            return line.adjust_cell_length(self.size.width, style("completion--plain"))
-        candidate, chosen = self.candidates[self._lines[at]], self._lines[at] == self.index
-        many = len(self._lines) > rows and y == rows - 1
-        place = f" {self.index + 1} of {len(self.candidates)} " if many else ""
-        if self._columns is None or self._columns.room != self.size.width - 1:
-            rowed = [self._row(one) for one in self.candidates]
-            self._columns = list_columns(rowed, self.size.width - 1, most=_NAMES)
-        base = style("completion--chosen" if chosen else "completion--plain")
-        columns = replace(self._columns, room=self._columns.room - len(place)) if place else self._columns
-        pieces = columns.pieces(self._row(candidate, " ▸ " if chosen else "   "))
-        line = Strip([Segment(text, style(_look(role, chosen=chosen))) for text, role in pieces])
-        line = line.adjust_cell_length(self.size.width - len(place), base)
+        place = f" {self.index + 1} of {len(self.candidates)} " if len(self._lines) > rows else ""
+        if place and y != self._place_row(rows, len(place)):
+            place = ""
+        chosen = self._lines[at] == self.index
+        line = Strip([Segment(text, style(_look(role, chosen=chosen))) for text, role in self._pieces(at)])
+        line = line.adjust_cell_length(
+            self.size.width - len(place), style("completion--chosen" if chosen else "completion--plain")
+        )
         return Strip([*line, Segment(place, style(_look("detail", chosen=chosen)))]) if place else line
+
+    def _pieces(self, at: int) -> list[tuple[str, Role]]:
+        """A line from left to right: a heading, or a candidate with a mark if it is chosen."""
+        number, room = self._lines[at], self.size.width - 1
+        if number < 0:
+            return [(fit(f" {self.candidates[-1 - number].group}", room), "detail")]
+        if self._columns is None or self._columns.room != room:
+            self._columns = list_columns([self._row(one) for one in self.candidates], room, most=_NAMES)
+        return self._columns.pieces(self._row(self.candidates[number], " ▸ " if number == self.index else "   "))
+
+    def _place_row(self, rows: int, width: int) -> int:
+        """The last row that says the place and loses nothing by that; -1: none."""
+        for y in reversed(range(min(rows, len(self._lines) - self._top))):
+            text = "".join(text for text, _ in self._pieces(self._top + y))
+            if cell_len(text.rstrip()) + width < self.size.width:
+                return y
+        return -1
 
     def _row(self, candidate: CompletionItem, mark: str = "   ") -> ListRow:
         name, cut = candidate.shown, 0

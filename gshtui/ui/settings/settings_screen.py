@@ -20,7 +20,7 @@ from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.widgets.box import Box
 from gshtui.ui.kit.widgets.filtered_list import FilteredList
 from gshtui.ui.kit.widgets.fitted_text import fit_middle
-from gshtui.ui.kit.widgets.list_rows import TableColumn, aligned, room_left
+from gshtui.ui.kit.widgets.list_rows import TableColumn, aligned, give_way, room_left
 from gshtui.ui.settings.setting_names import ORDER
 from gshtui.ui.settings.setting_rows import SettingRow
 
@@ -126,9 +126,11 @@ def _line(row: SettingRow, room: int) -> Content:
         [(row.label, "bold" if row.source else "")],
         [(value, "$foreground")],
         [(row.source or "default", "$primary" if row.source else "$foreground-muted")],
-        [(fit_middle(row.id, names), "$foreground-muted")],
+        [(row.id, "$foreground-muted")],
     ]
-    return Content.assemble("  ", *aligned(cells, [*columns, TableColumn(names)], ""))
+    columns = give_way(cells, [*columns, TableColumn(names, right=True)])
+    cells[-1] = [(fit_middle(row.id, columns[-1].width), "$foreground-muted")]
+    return Content.assemble("  ", *aligned(cells, columns, ""))
 
 
 class _Keys(Static, can_focus=True):

@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from gshtui.ui.kit.textual.typed_app import app_of
 
-_LEAST = 12
+_LEAST = 16
 """Rows above the input below which a box takes the whole window."""
 _R = TypeVar("_R")
 

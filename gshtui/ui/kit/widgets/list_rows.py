@@ -102,6 +102,19 @@ def aligned(
     return row
 
 
+def give_way(cells: Sequence[Sequence[tuple[str, Style]]], columns: Sequence[TableColumn]) -> list[TableColumn]:
+    """The columns of one row: what would be cut in one has blanks of the others, those at its right first."""
+    texts = [sum(cell_len(text) for text, _ in cell) for cell in cells]
+    widths = [column.width for column in columns]
+    for at, text in enumerate(texts):
+        for other in (*range(at + 1, len(widths)), *range(at - 1, -1, -1)):
+            given = min(text - widths[at], widths[other] - texts[other])
+            if widths[at] and widths[other] and given > 0:
+                widths[at] += given
+                widths[other] -= given
+    return [msgspec.structs.replace(column, width=width) for column, width in zip(columns, widths, strict=True)]
+
+
 def heading_line(columns: Sequence[TableColumn]) -> Content:
     """The headings of these columns."""
     return Content.assemble(*aligned([[(one.heading, "$foreground-muted")] for one in columns], columns, ""))
@@ -133,7 +146,8 @@ class ListColumns(msgspec.Struct, frozen=True):
         if not any((row.columns, cells[-1][0][0], row.state, row.key)):
             return [(row.mark, "mark"), *name]
         cells += [_cell(row.state, "state"), _cell(row.key, "key")]
-        return [(row.mark, "mark"), *aligned(cells, [*columns, *right], "detail")]
+        columns += right
+        return [(row.mark, "mark"), *aligned(cells, columns if row.columns else give_way(cells, columns), "detail")]
 
 
 def _cell(text: str, role: Role) -> list[tuple[str, Role]]:
