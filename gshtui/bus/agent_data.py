@@ -105,6 +105,10 @@ Meaning = Literal["", "once", "more", "deny", "words", "mode"]
 changes how much the program does unasked. Empty: its words say nothing that is known."""
 
 
+LONGEST_CHOICE = 300
+"""Characters of a label, and of what is said of it, that are shown; a question with more is partial."""
+
+
 class QuestionChoice(msgspec.Struct, frozen=True, omit_defaults=True):
     """One of a program's own answers, as it is shown there."""
 

@@ -507,3 +507,23 @@ def test_a_helper_works_until_it_is_told_to_rest_however_late_it_is_described(de
     assert (threads.activity, threads.unknown, threads.strangers) == ("thinking", {}, set())
     told("thread/status/changed", "h", status={"type": "idle"})
     assert threads.activity == "idle"
+
+
+@pytest.mark.parametrize(("about", "partial"), [("x" * 250 + " and deletes all backups", False), ("x" * 400, True)])
+def test_what_is_said_of_a_choice_is_whole_or_the_question_is_not(about: str, partial: bool) -> None:
+    options = [{"label": "Yes", "description": said} for said in (about, "only looks")]
+    told = {"id": "q", "question": "Clean up?", "options": options}
+    request = request_of(ServerMessage("item/tool/requestUserInput", {"questions": [told]}, 7))
+    assert request is not None and request.question.partial == partial
+    first, second = request.question.choices
+    assert second.about == "only looks", "they have one label"
+    assert (first.about == about) != partial
+
+
+@pytest.mark.parametrize(("words", "keys"), [("make", "1345"), ("make " * 100, "145")])
+def test_a_rule_that_has_no_room_is_not_offered(words: str, keys: str) -> None:
+    rule = {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": words.split()}}
+    asked = {"command": "make", "availableDecisions": ["accept", rule]}
+    request = request_of(ServerMessage(COMMAND, asked, 7))
+    assert request is not None and not request.question.partial
+    assert "".join(one.key for one in request.question.choices) == "".join(request.answers) == keys

@@ -290,6 +290,27 @@ def test_a_question_of_the_models_keeps_its_order() -> None:
     assert shown is not None and shown.question.choices == () and "Blue: b" in shown.question.detail
 
 
+@pytest.mark.parametrize(("about", "partial"), [("x" * 250 + " and deletes all backups", False), ("x" * 400, True)])
+def test_what_is_said_of_a_choice_is_whole_or_the_question_is_not(about: str, partial: bool) -> None:
+    asked = question_request(question({**COLOUR, "options": [{"label": "Red", "description": about}]}), 1.0)
+    assert asked is not None and asked.question.partial == partial
+    assert (asked.question.choices[0].about == about) != partial
+
+
+@pytest.mark.parametrize(("rules", "keys"), [(["make *"], "124"), (["make " * 100], "14")])
+def test_a_rule_that_has_no_room_is_not_offered(rules: list[str], keys: str) -> None:
+    told = {"id": "per_1", "permission": "bash", "metadata": {"command": "make"}, "always": rules}
+    asked = permission_request(told, "", 1.0)
+    assert asked is not None and not asked.question.partial
+    assert "".join(one.key for one in asked.question.choices) == "".join(sorted(asked.answers)) == keys
+
+
+def test_a_command_that_has_no_room_is_not_shown_whole() -> None:
+    told = {"id": "per_1", "permission": "bash", "metadata": {"command": "echo; " * 2_000 + "rm -rf ~/work"}}
+    asked = permission_request(told, "", 1.0)
+    assert asked is not None and asked.question.partial
+
+
 def test_several_answers_to_one_question_are_chosen_one_by_one() -> None:
     """Each choice makes it another question, so that no digit counts for what was not seen."""
     state = ServerState()

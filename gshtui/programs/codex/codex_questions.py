@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
+from gshtui.bus.agent_data import LONGEST_CHOICE, OpenQuestion, QuestionChoice
 from gshtui.programs.codex.app_server_connection import RequestId, ServerMessage
 from gshtui.system.json_types import obj, objects, string, strings
 from gshtui.system.processes.process_tree import SHELLS
@@ -64,12 +64,13 @@ def request_of(message: ServerMessage, changes: Sequence[Mapping[str, Any]] = ()
     subject, detail, diff, offered = make(params) if make is not None else _change(params, changes)
     offered = offered[:_MOST]
     abouts = _abouts(params) if message.method == INPUT else {}
+    cut = any(len(words) > LONGEST_CHOICE for key, label, _ in offered for words in (label, abouts.get(key, "")))
     question = OpenQuestion(
         _question_id(message, diff),
         one_line(subject, 300),
         detail[:_DETAIL],
-        tuple(_choice(key, label, message.method, abouts.get(label, "")) for key, label, _ in offered),
-        partial=len(detail) > _DETAIL or len(diff) > _DIFF,
+        tuple(_choice(key, label, message.method, abouts.get(key, "")) for key, label, _ in offered),
+        partial=cut or len(detail) > _DETAIL or len(diff) > _DIFF,
         diff=diff[:_DIFF],
         beside=f"because: {visible(reason)}"[:_DETAIL] if (reason := string(params.get("reason"))) else "",
     )
@@ -78,9 +79,9 @@ def request_of(message: ServerMessage, changes: Sequence[Mapping[str, Any]] = ()
 
 
 def _choice(key: str, label: str, method: str, about: str) -> QuestionChoice:
-    words = one_line(label, 120)
+    words = one_line(label, LONGEST_CHOICE)
     if method == INPUT:
-        return QuestionChoice(key, words, about=one_line(about, 160))
+        return QuestionChoice(key, words, about=one_line(about, LONGEST_CHOICE))
     return QuestionChoice(key, words, "deny" if label.startswith("No") else "once" if key == _ONCE else "more")
 
 
@@ -158,7 +159,7 @@ def _decisions(params: Mapping[str, Any]) -> list[_Offer]:
         found.append((_SESSION, "Yes, for this session", {"decision": "acceptForSession"}))
     lasting = objects(params.get("availableDecisions"))
     for key, decision in zip((_ALWAYS, "7", "8", "9"), lasting, strict=False):
-        if label := _lasting(decision):
+        if (label := _lasting(decision)) and len(label) <= LONGEST_CHOICE:
             found.append((key, label, {"decision": decision}))
     found.append((_NO, "No, go on without it", {"decision": "decline"}))
     found.append((_STOP, "No, and stop its turn", {"decision": "cancel"}))
@@ -208,11 +209,9 @@ def _input(params: Mapping[str, Any]) -> _Asked:
 
 
 def _abouts(params: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        string(option.get("label")): string(option.get("description"))
-        for one in objects(params.get("questions"))
-        for option in objects(one.get("options"))
-    }
+    """What is said of each choice, by its digit: two may have one label."""
+    options = [option for one in objects(params.get("questions")) for option in objects(one.get("options"))]
+    return {str(at): string(option.get("description")) for at, option in enumerate(options, 1)}
 
 
 def _elicitation(params: Mapping[str, Any]) -> _Asked:

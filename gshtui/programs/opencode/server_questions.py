@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
+from gshtui.bus.agent_data import LONGEST_CHOICE, OpenQuestion, QuestionChoice
 from gshtui.system.json_types import obj, objects, seq, string
 from gshtui.text.sanitise import one_line, visible
 
@@ -81,15 +81,19 @@ def permission_request(asked: Mapping[str, Any], whose: str, at: float) -> Serve
     if always:
         lasting = ", ".join(always[:6]) + (f" and {len(always) - 6} more" if len(always) > 6 else "")
         kept = "everything of this kind" if always == ["*"] else lasting
-        choices.append(QuestionChoice("2", one_line(f"Allow until it ends: {kept}", 160), "more"))
-        answers["2"] = path, {"reply": "always"}
+        words = one_line(f"Allow until it ends: {kept}", len(kept) + LONGEST_CHOICE)
+        if len(words) <= LONGEST_CHOICE:  # what nobody can read here, nobody allows here
+            choices.append(QuestionChoice("2", words, "more"))
+            answers["2"] = path, {"reply": "always"}
     choices.append(QuestionChoice("4", "Reject, which ends its turn", "deny"))
+    detail, shown = "\n".join(parts), visible(diff, counted=False)
     question = OpenQuestion(
         _PREFIX + id,
         one_line(subject, _SUBJECT),
-        "\n".join(parts)[:_DETAIL],
+        detail[:_DETAIL],
         tuple(choices),
-        diff=visible(diff, counted=False)[:_DIFF],
+        partial=len(detail) > _DETAIL or len(shown) > _DIFF,
+        diff=shown[:_DIFF],
     )
     return ServerRequest(id, string(asked.get("sessionID")), question, at, answers, (path, {"reply": "reject"}))
 
@@ -144,12 +148,14 @@ def question_request(
     labels = [string(obj(each).get("label")) for each in seq(now.get("options"))]
     choices: list[QuestionChoice] = []
     answers: dict[str, tuple[str, Mapping[str, Any]]] = {}
-    several = now.get("multiple") is True
+    several, partial = now.get("multiple") is True, False
     if all(_has_digits(each) for each in questions):
-        abouts = [one_line(string(obj(each).get("description")), 160) for each in seq(now.get("options"))]
+        abouts = [string(obj(each).get("description")) for each in seq(now.get("options"))]
+        partial = any(len(each) > LONGEST_CHOICE for each in (*labels, *abouts))
         for at_key, (label, about) in enumerate(zip(labels, abouts, strict=True), 1):
             sign = ("[x] " if label in chosen else "[ ] ") if several else ""
-            choices.append(QuestionChoice(str(at_key), sign + one_line(label, 160), about=about))
+            name, said = (one_line(words, LONGEST_CHOICE) for words in (label, about))
+            choices.append(QuestionChoice(str(at_key), sign + name, about=said))
             if several:
                 picked = [each for each in labels if (each in chosen) != (each == label)]
                 answers[str(at_key)] = "", {"answers": list(given), "chosen": picked}
@@ -172,7 +178,9 @@ def question_request(
         subject = f"{subject} ({place + 1} of {len(questions)})"
     key = f"{_PREFIX}{id}" + (f"-{place + 1}" if place else "")
     key += "".join(f"+{at_key}" for at_key, label in enumerate(labels, 1) if label in chosen)
-    question = OpenQuestion(key, one_line(subject, _SUBJECT), "\n".join(lines)[:_DETAIL], tuple(choices))
+    detail = "\n".join(lines)
+    partial = partial or len(detail) > _DETAIL
+    question = OpenQuestion(key, one_line(subject, _SUBJECT), detail[:_DETAIL], tuple(choices), partial)
     return ServerRequest(id, string(asked.get("sessionID")), question, at, answers, refusal, asked)
 
 
