@@ -28,7 +28,6 @@ from gshtui.guard.approval.answer_keys import (
     UNREAD,
     VALUES,
     AnswerKeys,
-    Choice,
     KeyChosen,
     Outcome,
     Passed,
@@ -39,14 +38,13 @@ from gshtui.guard.approval.answer_keys import (
     choices,
 )
 from gshtui.guard.approval.open_approvals import APPROVAL_EVENTS
-from gshtui.guard.approval.question_text import (
-    question_parts,
-)
+from gshtui.guard.approval.question_text import question_parts
 from gshtui.ui.approvals.answer_fields import AnswerFields
 from gshtui.ui.approvals.approvals_state import (
     ApprovalsState,
     asked_fields,
     being_answered,
+    choice_of_key,
     is_redrawn,
     not_answered,
     reduce_approvals,
@@ -55,6 +53,7 @@ from gshtui.ui.approvals.approvals_state import (
     without_question,
 )
 from gshtui.ui.approvals.question_panel import ShownQuestion, draw_question
+from gshtui.ui.approvals.question_sight import QuestionSight, unread_answers
 from gshtui.ui.approvals.question_view import Answers, QuestionView
 from gshtui.ui.approvals.reason_input import DENIES, SOON, VOID
 from gshtui.ui.approvals.rule_form import VOID as RULE_VOID
@@ -63,11 +62,6 @@ from gshtui.ui.kit.keys.bound_keys import BoundKeys, key_of
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of, pressed_at
 from gshtui.ui.kit.widget_messages import FeatureMessage, Intent, OpenTerminal
-
-_CHOICES: dict[str, Choice] = {
-    f"answer('{choice}')": choice for choice in ("once", "session", "always", "deny", "reason")
-}
-_ALLOWING: frozenset[str] = frozenset(("once", "session", "always"))
 
 
 class ApprovalsPane(Vertical, can_focus=True):
@@ -146,16 +140,12 @@ class ApprovalsPane(Vertical, can_focus=True):
         self._clock = clock
         self._folder = folder
         self._written = written
-        self._shows_change = shows_change
+        self._sight = QuestionSight(shows_change)
         self._denies = denies
         self._bound = BoundKeys()
         self._keys = AnswerKeys()
         self._came_from: Widget | None = None
         self._coming = False
-        self._whole = False
-        """Whether the row of a question that waits says all that would be decided."""
-        self._in_chat = False
-        """Whether all of its change was on the screen when that row was drawn."""
         self._agent = ""
         """The agent of the tab in front, whose questions come first while nobody has gone to another."""
 
@@ -237,43 +227,22 @@ class ApprovalsPane(Vertical, can_focus=True):
             return
         self.look_again()  # the conversation is laid out only now
         self._keys.show_row(request.approval, self._clock())
-        if self._seen:
+        opened = self.has_class("-open")
+        if self._sight.is_seen(request, opened=opened):
             asked = self.state.programs.get(request.approval)
             self._keys.show_question(
                 request.approval,
                 choices(self.state.offered),
                 self._clock(),
-                unread=self._unread,
+                unread=unread_answers(self.state, hidden=opened and self.query_one(QuestionView).unread),
                 twice=changing(asked) if asked is not None else frozenset[str](),
             )
 
     def look_again(self) -> None:
         """The conversation has moved: all of the change in question may be on the screen now, or no longer."""
-        request = self.state.shown
-        if request is not None and not self._is_open and self._change_is_shown is not self._in_chat:
+        request, sight = self.state.shown, self._sight
+        if request is not None and not self._is_open and sight.change_is_shown(request) is not sight.in_chat:
             self.draw()
-
-    @property
-    def _seen(self) -> bool:
-        """Whether all that would be decided is shown."""
-        return self.has_class("-open") or (self._whole and self._change_is_shown)
-
-    @property
-    def _change_is_shown(self) -> bool:
-        """Whether the change in question, if it is about one, is shown whole above the row that waits."""
-        request = self.state.shown
-        return request is not None and (not request.diff or self._shows_change(request.call, request.diff))
-
-    @property
-    def _unread(self) -> frozenset[str]:
-        """The answers that do not count yet, since what they decide has not been on the screen: of a program, all of
-        them, since what its digits do is known by its words alone; where those are not to be had here, all that allow.
-        """
-        asked = self.state.programs.get(self.state.front)
-        hidden = self.has_class("-open") and self.query_one(QuestionView).unread
-        if asked is None:
-            return _ALLOWING if hidden else frozenset[str]()
-        return frozenset(one.key for one in asked.choices) if hidden else asked.uncounted
 
     @property
     def written_reason(self) -> str:
@@ -312,7 +281,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.call_after_refresh(self._drawn)
         opened = self._is_open
         self.set_class(opened, "-open")
-        self._denies(not opened and self._takes_reason and not self._keys.replaced and bool(self._written()))
+        self._denies(not opened and self.state.takes_reason and not self._keys.replaced and bool(self._written()))
         view, answers = self.query_one(QuestionView), self.query_one(Answers)
         view.display = answers.display = opened and request is not None and not self._keys.in_rule
         for extra in ("#approval-where", "#approval-note"):
@@ -326,7 +295,7 @@ class ApprovalsPane(Vertical, can_focus=True):
 
     def _draw_row(self, request: ApprovalRequested) -> None:
         width = (self.size.width or self.screen.size.width) - 2
-        self._in_chat = self._change_is_shown
+        self._sight.in_chat = self._sight.change_is_shown(request)
         row = waiting_row(
             WaitingQuestion(
                 request,
@@ -334,16 +303,16 @@ class ApprovalsPane(Vertical, can_focus=True):
                 self._folder,
                 self.state.place,
                 len(self.state.waiting),
-                shows_change=self._in_chat,
+                shows_change=self._sight.in_chat,
                 replaced=self._keys.replaced,
                 written=bool(self._written()),
                 focus=key_of(self, "approval.focus"),
-                allow=key_of(self, "approval.allow") if self._once else "",
-                refuse=key_of(self, "approval.refuse") if self._takes_reason else "",
+                allow=key_of(self, "approval.allow") if self.state.once else "",
+                refuse=key_of(self, "approval.refuse") if self.state.takes_reason else "",
             ),
             width,
         )
-        self._whole = row.whole
+        self._sight.row_is_whole = row.whole
         gap = " " * max(2, width - cell_len(row.words) - cell_len(row.keys))
         title = Content.assemble(row.words, gap, (row.keys, "not bold $text-muted"))
         self.query_one("#approval-title", Static).update(title)
@@ -397,18 +366,12 @@ class ApprovalsPane(Vertical, can_focus=True):
         self._coming = painted
         self.screen.set_focus(self)
 
-    @property
-    def _once(self) -> str:
-        """The answer that allows once what is in front; empty: there is none."""
-        if (asked := self.state.programs.get(self.state.front)) is not None:
-            return next((one.key for one in asked.choices if one.means == "once"), "")
-        return next((offer.choice for offer in self.state.offered if offer.choice == "once"), "")
-
     async def allow(self) -> None:
         """Allow once what the person could read; else go to the question, and say why."""
         outcome: Outcome = Swallowed()
-        if self._once and self._seen and not self.writing:
-            outcome = self._keys.click(self._once, self.state.front, self._pressed_at)
+        seen = self._sight.is_seen(self.state.shown, opened=self.has_class("-open"))
+        if self.state.once and seen and not self.writing:
+            outcome = self._keys.click(self.state.once, self.state.front, self._pressed_at)
         if not isinstance(outcome, KeyChosen):
             self.review()
         await self._take(outcome)
@@ -417,7 +380,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         """Deny the question in front with what is written in the input, if the person knows of it: whether that was
         done. Else go to it, and to the reason of its denial; where it takes none, say so.
         """
-        if self._takes_reason and not self._is_open and (words := self._written()):
+        if self.state.takes_reason and not self._is_open and (words := self._written()):
             chosen = self._keys.refuse_with(words, self.state.front, self._pressed_at)
             if chosen is not None:
                 self._settle(chosen)
@@ -425,7 +388,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         outcome: Outcome = Swallowed()
         if not self.writing:
             outcome = Swallowed(NO_REASON)
-            if self._takes_reason:
+            if self.state.takes_reason:
                 outcome = self._keys.refuse(self.state.front, self._pressed_at)
         self.review()
         if not self.writing:
@@ -437,10 +400,6 @@ class ApprovalsPane(Vertical, can_focus=True):
     def _pressed_at(self) -> float:
         at = pressed_at(self)
         return self._clock() if at is None else at
-
-    @property
-    def _takes_reason(self) -> bool:
-        return any(offer.choice == "reason" for offer in self.state.offered)
 
     def _noticed(self, focused: Widget | None) -> None:
         """Remember which widget outside this panel had the focus last."""
@@ -483,24 +442,15 @@ class ApprovalsPane(Vertical, can_focus=True):
             event.stop()
             await self._end_rule(give=key != "escape", at=event.time)
             return
-        choice = self._choice(action, letter)
+        choice = choice_of_key(self.state, action or "", letter)
+        if action == "choose":
+            choice = self.query_one(Answers).marked or None
         outcome = self._keys.press(choice or ("move" if action else "words"), event.time, printable=bool(letter))
         if isinstance(outcome, Passed):
             await self._pass_on(outcome, event, action, letter)
             return
         event.stop()
         await self._take(outcome)
-
-    def _choice(self, action: str | None, letter: str) -> str | None:
-        """What a key answers: a program's choices have their own numbers."""
-        if action == "choose":
-            return self.query_one(Answers).marked or None
-        offered = next((offer.choice for offer in self.state.offered if offer.key == letter), "")
-        if offered or letter.isdecimal() or self.state.front in self.state.programs:
-            return offered or (letter if letter.isdecimal() else None)
-        found = _CHOICES.get(action or "")  # by a key of the person's own
-        has_form = any(offer.choice == VALUES for offer in self.state.offered)
-        return VALUES if has_form and found == "once" else found
 
     async def _pass_on(self, passed: Passed, event: events.Key, action: str | None, letter: str) -> None:
         if passed.to in ("reason", "rule"):

@@ -15,7 +15,7 @@ from gshtui.bus.agent_data import OpenQuestion
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.guard.approval import open_approvals
-from gshtui.guard.approval.answer_keys import Offer, offers, program_offers
+from gshtui.guard.approval.answer_keys import VALUES, Choice, Offer, offers, program_offers
 from gshtui.guard.approval.open_approvals import OpenApprovals
 from gshtui.guard.approval.question_text import program_request
 from gshtui.system.json_types import is_object
@@ -60,9 +60,36 @@ class ApprovalsState(msgspec.Struct, frozen=True):
         return offers(self.shown, form=bool(asked_fields(self.shown))) if self.shown is not None else ()
 
     @property
+    def once(self) -> str:
+        """The answer that allows once what is in front; empty: there is none."""
+        if (asked := self.programs.get(self.front)) is not None:
+            return next((one.key for one in asked.choices if one.means == "once"), "")
+        return next((offer.choice for offer in self.offered if offer.choice == "once"), "")
+
+    @property
+    def takes_reason(self) -> bool:
+        """Whether what is in front can be denied with a reason."""
+        return any(offer.choice == "reason" for offer in self.offered)
+
+    @property
     def place(self) -> int:
         """Number of the question in front, from 1; 0: none waits."""
         return next((n for n, r in enumerate(self.waiting, 1) if r.approval == self.front), 0)
+
+
+_CHOICES: dict[str, Choice] = {
+    f"answer('{choice}')": choice for choice in ("once", "session", "always", "deny", "reason")
+}
+
+
+def choice_of_key(state: ApprovalsState, action: str, letter: str) -> str | None:
+    """What a key answers: a program's choices have their own numbers. `action`: of a key of the person's own."""
+    offered = next((offer.choice for offer in state.offered if offer.key == letter), "")
+    if offered or letter.isdecimal() or state.front in state.programs:
+        return offered or (letter if letter.isdecimal() else None)
+    found = _CHOICES.get(action)
+    has_form = any(offer.choice == VALUES for offer in state.offered)
+    return VALUES if has_form and found == "once" else found
 
 
 def asked_fields(request: ApprovalRequested) -> dict[str, Any]:
