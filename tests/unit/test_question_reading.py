@@ -192,6 +192,18 @@ def test_a_label_that_is_wrapped_is_whole_and_has_no_description() -> None:
     assert [(one.label, one.about) for one in asked.question.choices] == [("Yes", ""), (label, ""), ("No", "")]
 
 
+def test_all_words_of_a_question_are_shown_or_it_is_not_whole() -> None:
+    """Of two that begin alike, the end says what they do."""
+    rule, many = "─" * 100, ["word " * 15] * 5
+    for question, choice in ((many, []), ([], many)):
+        screen = [rule, *(f" {line}" for line in question), " and delete the backups?", "", " ❯ 1. Yes"]
+        screen += ["   2. Yes, also", *(f"      {line}" for line in choice), "      and the backups", "   3. No", ""]
+        asked = read_screen(LOADED.get("claude"), [*screen, " Esc to cancel"]).read
+        assert asked is not None and len(asked.question.choices) == 3
+        shown = f"{asked.question.subject}\n{asked.question.detail}"
+        assert "and delete the backups?" in shown and asked.question.partial == bool(choice)
+
+
 @pytest.mark.parametrize("change", ["two marks", "no mark", "a gap", "text between", "another footer", "from two"])
 def test_nothing_is_guessed(change: str) -> None:
     rule = "─" * 60

@@ -14,7 +14,7 @@ from itertools import accumulate, zip_longest
 import msgspec
 from msgspec.structs import replace
 
-from gshtui.bus.agent_data import Meaning, OpenQuestion, QuestionChoice
+from gshtui.bus.agent_data import LONGEST_CHOICE, Meaning, OpenQuestion, QuestionChoice
 from gshtui.programs.profiles.profile import Profile, QuestionRules
 from gshtui.programs.screen.asked_changes import with_change
 from gshtui.programs.screen.asked_plans import plan_above
@@ -28,8 +28,8 @@ _MOST = 9
 """Choices: one digit is one key."""
 _DIGITS = 4
 """A number has fewer."""
-_BEHIND = 300
-"""Characters of a label and of a subject that are kept."""
+_BEHIND, _LABEL = 300, 2 * LONGEST_CHOICE
+"""Characters of a subject and of a label that are kept."""
 _LINES = 80
 _ABOVE = 40
 """Most lines above a question that belong to it where nothing says where it begins."""
@@ -228,7 +228,7 @@ def _numbered(
             return None
         shown += [ShownRow(whole[row][whole[row].find(head) :], marked=True), *map(ShownRow, whole[row + 1 : end])]
         if named is not None:
-            label = said = one_line(head, _BEHIND)
+            label = said = one_line(head, _LABEL)
         else:
             words = [line.strip() for line in text[row:end]]
             said = _label(rules, " ".join(words), text[row])
@@ -311,7 +311,7 @@ def _unnumbered(rules: QuestionRules, whole: Sequence[str], text: Sequence[str])
     rows, selected = found
     column = _MARKED.match(text[rows[selected]])
     assert column is not None
-    labels = [one_line(text[row][column.start(3) :].strip(), _BEHIND) for row in rows]
+    labels = [one_line(text[row][column.start(3) :].strip(), _LABEL) for row in rows]
     rest = [n for n in range(rows[-1] + 1, len(text)) if text[n].strip(" ─")]
     below = whole[rest[0]] if rest else ""
     if len(rows) > _MOST or any(label[:2].strip(".").isdecimal() for label in labels):
@@ -387,7 +387,7 @@ def _label(rules: QuestionRules, joined: str, first: str) -> str:
         words = words[: hint.span(0)[0]]
     if (state := _STATE.search(first[: _place_of_number(rules, first)])) is not None:
         words = f"{state.group()} {words}"
-    return one_line(" ".join(words.split()), _BEHIND)
+    return one_line(" ".join(words.split()), _LABEL)
 
 
 # -- choices side by side ------------------------------------------------------------------------------------------
@@ -548,7 +548,8 @@ def _by_letters(
         about.pop(0)
     while about and not about[-1].strip():
         about.pop()
-    subject, detail = one_line(" ".join((match.group(1) or "").split()), _BEHIND), plain("\n".join(about))
+    subject, more = _asked([" ".join((match.group(1) or "").split())])
+    detail = plain("\n".join([*about, *more]))
     labels = [label for _, label in known]
     choices = _choices(rules, labels)
     asked = with_change(rules, subject, about, (), text, start)
@@ -612,9 +613,10 @@ def _found(
         start, about = first, [*_indented(whole[first:start]), *about]
     asked = with_change(rules, subject, about, beside, whole, start)
     detail = plain("\n".join(asked.about)).strip("\n")
-    choices = _choices(rules, labels, abouts)
+    choices, said = _choices(rules, labels, abouts), _said(labels, abouts)
+    complete = complete and all(len(words) <= LONGEST_CHOICE for words in said)
     question = OpenQuestion(
-        _id(subject, detail, _said(labels, abouts)),
+        _id(subject, detail, said),
         subject,
         detail,
         choices,
@@ -664,8 +666,9 @@ def _parts(body: Sequence[str]) -> tuple[str, list[str], list[str]]:
     if len(pieces) > 1 and asking:
         end = asking[-1] + 1
         begin = max((n + 1 for n in range(end - 1) if not asks[n].strip()), default=0)
-        subject = one_line(" ".join(line.strip() for line in asks[begin:end]).removeprefix("# "), _BEHIND)
-        return subject, pieces[-2], [*(line for piece in pieces[:-2] for line in piece), *asks[:begin], *asks[end:]]
+        subject, more = _asked(asks[begin:end])
+        about = [*pieces[-2], *more]
+        return subject, about, [*(line for piece in pieces[:-2] for line in piece), *asks[:begin], *asks[end:]]
     lines = [line for piece in pieces for line in [*piece, ""]][:-1]
     whole = _trimmed([line for line in lines if not _ADVICE.match(line)]) or lines
     asking = [n for n, line in enumerate(whole) if line.endswith("?") and not line.strip().startswith(_POINT)]
@@ -673,8 +676,14 @@ def _parts(body: Sequence[str]) -> tuple[str, list[str], list[str]]:
     begun = asked
     while begun > 0 and whole[begun - 1].strip() and whole[begun].strip()[:1].islower():
         begun -= 1  # the words before it had no room in this row
-    subject = one_line(" ".join(line.strip() for line in whole[begun : asked + 1]).removeprefix("# "), _BEHIND)
-    return subject, whole[:begun] + whole[asked + 1 :], [line for line in lines if _ADVICE.match(line)]
+    subject, more = _asked(whole[begun : asked + 1])
+    return subject, whole[:begun] + more + whole[asked + 1 :], [line for line in lines if _ADVICE.match(line)]
+
+
+def _asked(lines: Sequence[str]) -> tuple[str, list[str]]:
+    """What is asked in one line, and the lines themselves where that has no room for them."""
+    words = " ".join(line.strip() for line in lines).removeprefix("# ")
+    return one_line(words, _BEHIND), list(lines) if len(words) > _BEHIND else []
 
 
 def _trimmed(lines: Sequence[str]) -> list[str]:
