@@ -323,7 +323,7 @@ class _Calls:
             wanted = parameters.agent.strip()
             found = [one for one in found if wanted in (one.author, one.author_name)][-parameters.n :]
         data = [entry for one in found for entry in (*results_json(one), message_json(one))]
-        return Outcome(data, messages_text(found) or "Nothing was said there yet.")
+        return _messages(data, found, "Nothing was said there yet.")
 
     async def calls(self, invocation: Invocation, parameters: LookAtCalls) -> Outcome:
         caller = invocation.caller
@@ -352,7 +352,7 @@ class _Calls:
                     raise UsageError("Give the words to search for.", hint="For example: calls search lobby flaky test")
                 _refuse_outsider(invocation, await service.find(parameters.call, who), who)
                 hits = await service.search(parameters.call, parameters.text, who, limit=parameters.limit)
-                return Outcome([message_json(one) for one in hits], messages_text(hits) or "Nothing found.")
+                return _messages([message_json(one) for one in hits], hits, "Nothing found.")
             case "export":
                 return await self._export(invocation, parameters)
             case "instructions":
@@ -421,7 +421,7 @@ class _Calls:
         call = await service.find(parameters.call, who)
         text = _exported(call, await service.everything(call.name, who), await service.pins(call.name))
         if not parameters.out:
-            return Outcome({"call": call.name, "text": text}, text)
+            return Outcome({"call": call.name, "text": text}, text, is_value=True)
         target = invocation.cwd / Path(parameters.out).expanduser()
         try:
             await asyncio.to_thread(_write_new, target, text)
@@ -509,19 +509,23 @@ def results_json(message: CallMessage) -> list[dict[str, Any]]:
     ]
 
 
-def messages_text(found: Sequence[CallMessage]) -> str:
+def _messages(data: object, found: Sequence[CallMessage], none: str = "") -> Outcome:
+    return Outcome(data, messages_text(found) or none, plain=messages_text(found, bold="", italic=""))
+
+
+def messages_text(found: Sequence[CallMessage], *, bold: str = "**", italic: str = "*") -> str:
     """What was said, for people: author, time and number above each text."""
     blocks: list[str] = []
     for one in found:
         when = datetime.fromtimestamp(one.at).strftime("%H:%M")
         if one.role == "system":
-            blocks.append(f"*{when} · {plain(one.text)}*")
+            blocks.append(f"{italic}{when} · {plain(one.text)}{italic}")
             continue
         answered = f" · answers {one.in_reply_to}" if one.in_reply_to >= 0 else ""
         seen = " · read from its screen" if one.source == "screen" else ""
         used = ", ".join(dict.fromkeys(one_line(tool.name, 40) for tool in one.tools))
         tools = f" · used {used}" if used else ""
-        head = f"**{one_line(one.author_name or one.author, 40)}** · {one.seq} · {when}{answered}{tools}{seen}"
+        head = f"{bold}{one_line(one.author_name or one.author, 40)}{bold} · {one.seq} · {when}{answered}{tools}{seen}"
         blocks.append(f"{head}\n\n{plain(one.text)}")
     return "\n\n".join(blocks)
 
@@ -615,7 +619,7 @@ def _render_listing(_invocation: Invocation, found: CallListing) -> Outcome:
 
 
 def _render_page(_invocation: Invocation, page: CallPage) -> Outcome:
-    return Outcome([message_json(one) for one in page.messages], messages_text(page.messages))
+    return _messages([message_json(one) for one in page.messages], page.messages)
 
 
 def _render_post(_invocation: Invocation, message: CallMessage) -> Outcome:

@@ -336,7 +336,8 @@ def _render_settings(found: calls.ShownSettings) -> Outcome:
 
 
 def _render_value(found: calls.SettingValue) -> Outcome:
-    return Outcome(found.value, found.value if isinstance(found.value, str) else _short(found.value))
+    text = found.value if isinstance(found.value, str) else _short(found.value)
+    return Outcome(found.value, text, is_value=True)
 
 
 def _render_places(found: calls.ConfigPlaces) -> Outcome:

@@ -28,6 +28,7 @@ from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.json_types import is_object
 from gshtui.text.truncation import Gap
+from gshtui.text.verbatim import fenced
 
 
 class Access(enum.Enum):
@@ -360,6 +361,15 @@ class Outcome(msgspec.Struct, frozen=True):
     """The pictures that a window shows below the text."""
     parts: tuple[Outcome, ...] = ()
     """The outcomes of a line with several commands, which a face without Markdown shows one after another."""
+    is_value: bool = False
+    """`text` is no words of ours: every face shows exactly it."""
+
+    @property
+    def drawn(self) -> str:
+        """The text for a face that draws Markdown."""
+        if self.parts:
+            return "\n".join(part.drawn for part in self.parts if part.text and not part.shown)
+        return fenced(self.text) if self.is_value and self.text else self.text
 
 
 def as_data(outcome: Outcome) -> Outcome:

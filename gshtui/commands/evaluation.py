@@ -168,4 +168,5 @@ def _together(outcomes: list[Outcome]) -> Outcome:
         bytes=0,
         shown=all(outcome.shown for outcome in outcomes),
         parts=tuple(outcomes),
+        is_value=False,
     )

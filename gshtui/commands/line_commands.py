@@ -91,7 +91,7 @@ class VimParameters(Parameters):
 
 
 async def _echo(_invocation: Invocation, given: EchoParameters) -> Outcome:
-    return Outcome(given.message.data, given.message.text)
+    return Outcome(given.message.data, given.message.text, is_value=True)
 
 
 async def _env(invocation: Invocation, given: EnvParameters) -> Outcome:
@@ -101,14 +101,16 @@ async def _env(invocation: Invocation, given: EnvParameters) -> Outcome:
         return Outcome({"removed": given.name}, f"${given.name} is removed.")
     if given.value is not None:
         variables.set(given.name, given.value)
-        return Outcome(given.value.data, given.value.text)
+        return Outcome(given.value.data, given.value.text, is_value=True)
     if given.name:
         if given.name not in variables:
             raise UsageError(f"There is no variable {given.name!r}.", hint=f"`env name={given.name} value=…` sets it.")
-        return Outcome(variables[given.name].data, variables[given.name].text)
+        return Outcome(variables[given.name].data, variables[given.name].text, is_value=True)
     lines = [f"${name} = {one_line(variables[name].text, _SHOWN)}" for name in variables]
     data = {name: variables[name].data for name in variables}
-    return Outcome(data, "\n".join(lines) or "No variables yet. `env name=greeting value=hello` sets one.")
+    if not lines:
+        return Outcome(data, "No variables yet. `env name=greeting value=hello` sets one.")
+    return Outcome(data, "\n".join(lines), is_value=True)
 
 
 async def _complete_variables(invocation: Invocation, parameter: str, typed: str) -> list[str]:

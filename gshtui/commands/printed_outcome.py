@@ -25,13 +25,10 @@ def printed(outcome: Outcome, *, as_json: bool, lines: bool = False) -> dict[str
         return end | {"data": outcome.data if outcome.data is not None or not outcome.text else outcome.text}
     text = outcome.plain
     if not text and not outcome.aside:
-        text = bare(shorten(outcome.full, 0, notes=outcome.notes) if outcome.cut else outcome.text)
-    return end | {
-        "text": text,
-        "fits": outcome.fits,
-        "aside": outcome.aside,
-        "own": bool(text) and text == outcome.text != outcome.plain,
-    }
+        text = shorten(outcome.full, 0, notes=outcome.notes) if outcome.cut else outcome.text
+        text = text if outcome.is_value else bare(text)
+    own = bool(text) and text == outcome.text != outcome.plain and not outcome.is_value
+    return end | {"text": text, "fits": outcome.fits, "aside": outcome.aside, "own": own}
 
 
 def line_printed(outcome: Outcome, *, as_json: bool, plain: bool, aloud: bool = False) -> dict[str, Any]:
@@ -41,10 +38,9 @@ def line_printed(outcome: Outcome, *, as_json: bool, plain: bool, aloud: bool = 
             line_printed(part, as_json=False, plain=plain, aloud=aloud) for part in outcome.parts if not part.shown
         ]
         return ended(outcome) | {"parts": parts}
-    if aloud and not outcome.cut and not outcome.plain == outcome.text != "":
+    if aloud and not outcome.cut and not outcome.is_value and not outcome.plain == outcome.text != "":
         return ended(outcome) | {"text": outcome.aloud or outcome.text, "fits": False, "aside": "", "own": True}
-    said = printed(outcome if plain or aloud else replace(outcome, plain=""), as_json=as_json)
-    return said | {"own": False, "drawn": said.get("own", False)}
+    return printed(outcome if plain or aloud else replace(outcome, plain=""), as_json=as_json) | {"own": False}
 
 
 def failed(error: CommandError) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from gshtui.commands.declaration import (
 from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.guard.modes import ABOUT, MODES, AgentModes, next_mode
+from gshtui.text.markdown_table import cell, without_marks
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import known_names
 
@@ -189,6 +190,6 @@ def _render_changed(_invocation: Invocation, changed: ChangedMode) -> Outcome:
 
 
 def _render_list(_invocation: Invocation, found: ModeList) -> Outcome:
-    lines = [f"- **{one_line(name, 40)}**: {mode}" for name, mode in found.modes.items()]
-    meanings = [f"- `{mode}`: {ABOUT[mode]}" for mode in MODES]
-    return Outcome({"modes": found.modes}, "\n".join([*lines, "", *meanings]))
+    lines = [f"- **{cell(one_line(name, 40))}**: {mode}" for name, mode in found.modes.items()]
+    text = "\n".join([*lines, "", *(f"- `{mode}`: {ABOUT[mode]}" for mode in MODES)])
+    return Outcome({"modes": found.modes}, text, plain=without_marks(text))

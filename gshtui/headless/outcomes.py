@@ -45,10 +45,6 @@ def print_outcome(said: Mapping[str, Any], name: str = "") -> int:
         text, aloud = said["text"], streams.LINE_FACE.get()
         if said["own"]:
             text = aloud_text(text, name) if aloud else _as_typed_here(text, name)
-        elif said.get("drawn") and streams.is_terminal(streams.STDOUT):
-            from gshtui.text.verbatim import without_stars
-
-            text = without_stars(text) if _is_ours(name) else text
         # Read aloud, a line has no width: all of it is printed.
         if said.get("fits") and streams.is_terminal(streams.STDOUT) and not aloud:
             from gshtui.text.cells import cut
@@ -90,17 +86,9 @@ def _exit_code(said: Mapping[str, Any]) -> int:
 def _as_typed_here(text: str, name: str) -> str:
     """Our own words to a person; what a tool tells is often somebody else's text."""
     from gshtui.commands.known_tools import NO_TOOLS
-    from gshtui.text.verbatim import outside_fences, without_stars
+    from gshtui.text.verbatim import outside_fences
 
-    text = outside_fences(streams.as_typed_here, text) if name.partition(" ")[0] in NO_TOOLS else text
-    return without_stars(text) if _is_ours(name) else text
-
-
-def _is_ours(name: str) -> bool:
-    from gshtui.commands.known_tools import NO_TOOLS, TOOLS
-
-    word = name.partition(" ")[0]
-    return word in NO_TOOLS or (word in TOOLS and TOOLS[word][0] not in _OF_OTHERS)
+    return outside_fences(streams.as_typed_here, text) if name.partition(" ")[0] in NO_TOOLS else text
 
 
 def aloud_text(text: str, name: str) -> str:

@@ -120,7 +120,7 @@ def render_details(_invocation: Invocation, found: calls.ServerDetails) -> Outco
     pins = row.pins.accepted if row.is_known else ()
     tools = [{"name": f"{row.definition.name}{SEPARATOR}{pin.name}", "description": pin.description} for pin in pins]
     data = {**_row_data(row), "settings": settings.model_dump(mode="json"), "origin": found.origin, "offered": tools}
-    lines = [f"**{row.definition.name}** · {one_line(literal(row.status), 200)} · {found.origin}", ""]
+    lines = [f"{row.definition.name} · {one_line(literal(row.status), 200)} · {found.origin}", ""]
     lines += [
         f"- {name} = {one_line(literal(str(value)), 300)}" for name, value in settings if value not in ("", [], {})
     ]
@@ -162,7 +162,7 @@ def render_checks(_invocation: Invocation, found: calls.ServerChecks) -> Outcome
         return Outcome(data, "No MCP servers to check.")
     lines: list[str] = []
     for one in found.checks:
-        lines.append(f"{'✓' if one.ok else '✗'} **{one.name}**")
+        lines.append(f"{'✓' if one.ok else '✗'} {one.name}")
         lines += [f"  - {one_line(literal(line), 400)}" for line in one.lines]
     return Outcome(data, "\n".join(lines), is_error=not all(one.ok for one in found.checks))
 

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable
 
 _OPENS = re.compile(r"(`{3,})[^`]*")
-_BOLD = re.compile(r"\\([\\`*_|\[\]<>&~#])|\*\*")
 _FENCE = re.compile(r"(`{3,})\n(.*)\n\1", re.DOTALL)
 
 
@@ -29,11 +28,6 @@ def outside_fences(change: Callable[[str], str], text: str) -> str:
         parts.append(line if fence or opens else change(line))
         fence = opens[1] if opens else "" if line == fence else fence
     return "\n".join(parts)
-
-
-def without_stars(text: str) -> str:
-    """Markdown of ours as a shell shows it: without stars, and with what was kept from being markup as it was."""
-    return outside_fences(lambda line: _BOLD.sub(lambda found: found[1] or "", line), text)
 
 
 def bare(text: str) -> str:

@@ -50,7 +50,7 @@ def commands(ask: AskModel) -> list[AnyCommand]:
             text = text[: _LONGEST // 2] + left_out + text[-_LONGEST // 2 :]
         quoted = "\n".join(f"> {line}" for line in text.split("\n"))
         short = await ask(_ASK.format(words=given.words, quoted=quoted), "", given.words * 4)
-        return Outcome(value.data, plain(short).strip())
+        return Outcome(value.data, plain(short).strip(), is_value=True)
 
     return [
         Command(

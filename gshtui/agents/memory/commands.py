@@ -27,6 +27,7 @@ from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import FOR_PEOPLE, PLAIN, RARE, ToolParameters
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.tables.memory_table import EVERYWHERE, MemoryNote, MemoryTable, NoteName
+from gshtui.text.markdown_table import cell, without_marks
 from gshtui.text.sanitise import literal, one_line, visible
 
 if TYPE_CHECKING:
@@ -129,7 +130,9 @@ class MemoryCommands:
         else:
             found = search_notes(notes, search) if search.strip() else notes
         data = {"agent": owner, "search": search, "notes": [note_data(note) for note in found], "of": len(notes)}
-        return Outcome(data, _listed(owner, found, len(notes), search, whole=bool(search.strip() or parameters.key)))
+        kept = str if invocation.caller.is_agent else cell
+        text = _listed(owner, found, len(notes), search, kept, whole=bool(search.strip() or parameters.key))
+        return Outcome(data, text, plain=without_marks(text))
 
     async def complete(self, invocation: Invocation, parameter: str, prefix: str) -> list[str]:
         try:
@@ -226,9 +229,13 @@ def _where(note: MemoryNote) -> str:
     return ", for every project" if note.project == EVERYWHERE else ""
 
 
-def _listed(owner: str, notes: Sequence[MemoryNote], of: int, search: str, *, whole: bool) -> str:
+def _listed(
+    owner: str, notes: Sequence[MemoryNote], of: int, search: str, kept: Callable[[str], str], *, whole: bool
+) -> str:
+    owner = kept(owner)
     if not notes:
-        none = f"No note of {owner} has {one_line(search)!r}." if search else f"{owner} has no notes in this project."
+        none = f"No note of {owner} has {kept(repr(one_line(search)))}." if search else ""
+        none = none or f"{owner} has no notes in this project."
         return none + (f" It has {of}." if search and of else "")
     head = f"{len(notes)} of {of} notes of {owner}" if len(notes) != of else f"{of} notes of {owner}"
     lines = [f"{head.replace('1 notes', '1 note')}:"]
@@ -236,7 +243,7 @@ def _listed(owner: str, notes: Sequence[MemoryNote], of: int, search: str, *, wh
         day = datetime.fromtimestamp(note.at).astimezone().strftime("%Y-%m-%d")
         about = f"{note.author}, {day}{', every project' if note.project == EVERYWHERE else ''}"
         text = literal(note.value).strip() if whole else one_line(note.value, _SHOWN)
-        lines.append(f"- **{one_line(note.key)}** ({one_line(about)}): {text}")
+        lines.append(f"- **{kept(one_line(note.key))}** ({kept(one_line(about))}): {kept(text)}")
     return "\n".join(lines)
 
 

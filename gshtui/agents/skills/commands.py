@@ -6,6 +6,7 @@ Only reads files. Registered by the hub and by an agent's own hub.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +16,7 @@ from gshtui.agents.skills.skill_store import MAX_BYTES, Skill, SkillStore, load_
 from gshtui.commands.declaration import Command, Invocation, Outcome
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import PLAIN, RARE, ToolParameters
+from gshtui.text.markdown_table import cell, without_marks
 
 DESCRIPTION = "Load the instructions of a skill: `action=load name=NAME`. action=ls lists them."
 DETAILS = (
@@ -38,7 +40,7 @@ def commands() -> list[AnyCommand]:
     async def run(invocation: Invocation, parameters: SkillsParameters) -> Outcome:
         shelf = await asyncio.to_thread(read_skills, invocation.cwd)
         if parameters.action != "load":
-            return _listed(shelf)
+            return _listed(shelf, str if invocation.caller.is_agent else cell)
         skill = shelf.get(parameters.name.strip())
         text, others = await asyncio.to_thread(load_skill, skill, parameters.file)
         return _loaded(skill, parameters.file, text, others)
@@ -69,7 +71,7 @@ def commands() -> list[AnyCommand]:
     ]
 
 
-def _listed(shelf: SkillStore) -> Outcome:
+def _listed(shelf: SkillStore, kept: Callable[[str], str]) -> Outcome:
     skills = shelf.sorted()
     data = {
         "skills": [
@@ -78,8 +80,9 @@ def _listed(shelf: SkillStore) -> Outcome:
         ],
         "problems": shelf.problems,
     }
-    lines = [f"- **{skill.name}** ({skill.source}) — {skill.description}" for skill in skills]
-    return Outcome(data, "\n".join([*(lines or ["No skills yet."]), *(f"\n{p}" for p in shelf.problems)]))
+    lines = [f"- **{kept(skill.name)}** ({kept(skill.source)}) — {kept(skill.description)}" for skill in skills]
+    text = "\n".join([*(lines or ["No skills yet."]), *(f"\n{kept(p)}" for p in shelf.problems)])
+    return Outcome(data, text, plain=without_marks(text))
 
 
 def _loaded(skill: Skill, file: str, text: str, others: list[str]) -> Outcome:

@@ -61,7 +61,7 @@ def headline(view: ContextView, forecast: Forecast | None = None, number: int = 
     estimate = " by estimate" if view.error is None else ""
     if view.expected and units.tokens(view.expected) != units.tokens(view.tokens):
         estimate = f", estimated {units.tokens(view.tokens)}"
-    lines = [f"**{view.agent}**, {which}: {full}{estimate} · {view.model or 'no model yet'}"]
+    lines = [f"{view.agent}, {which}: {full}{estimate} · {view.model or 'no model yet'}"]
     if view.trigger:
         lines.append(f"{due(forecast, view.trigger)}.")
     if view.note:
@@ -155,7 +155,7 @@ def state_of(block: Block) -> str:
 def whole_block(block: Block, text: str, number: int) -> str:
     """One block with its exact text, in a fence that the text cannot close."""
     where = f"#{number}, {block.section}, {block.kind}"
-    facts = [f"**{cut_short(block.source, 60)}** ({where}): {units.tokens(block.tokens)} tokens"]
+    facts = [f"{cut_short(block.source, 60)} ({where}): {units.tokens(block.tokens)} tokens"]
     if block.at:
         facts[0] += f", {ago(block.at)} ago"
     facts.append(f"id `{one_line(block.id)}`" + (f", {state_of(block)}" if state_of(block) else ""))
@@ -293,7 +293,7 @@ def timeline(
     spent = [one.cost for one in iterations if one.usage is not None]
     cost = None if None in spent else sum(one or 0.0 for one in spent)
     cuts = sum(1 for receipt in receipts if not receipt.undone)
-    head = f"**{agent}**: {counted(len(iterations), 'request')}, {counted(cuts, 'cut')}, {money(cost)}."
+    head = f"{agent}: {counted(len(iterations), 'request')}, {counted(cuts, 'cut')}, {money(cost)}."
     entries = ledger(iterations)
     rows = [
         [
@@ -343,7 +343,7 @@ def cuts_table(receipts: Sequence[Receipt]) -> str:
 def receipt(of: Receipt, limit: int = 40, *, aloud: bool = False) -> str:
     """A cut's effect or, without an id, its preview: item by item. `aloud`: others' words keep marks of Markdown."""
     kept = cell if aloud else str
-    what = f"**{of.kind}** {of.id}" if of.id else f"**{of.kind}** (preview: nothing changed)"
+    what = f"{of.kind} {of.id}" if of.id else f"{of.kind} (preview: nothing changed)"
     when = f", {ago(of.at)} ago" if of.at and of.id else ""
     by = f" by {of.by}" if of.by else ""
     lines = [

@@ -370,7 +370,7 @@ class PersonShell:
         if self._is_shown(outcome):
             return
         self._answers.end_line()
-        text = outcome.text if self._terminal.has_colours else outcome.plain or bare(outcome.text)
+        text = outcome.drawn if self._terminal.has_colours else outcome.plain or bare(outcome.drawn)
         if outcome.aside:
             self._terminal.note(plain(outcome.aside), "\n")
         if text.strip() and not outcome.shown:

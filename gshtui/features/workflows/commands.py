@@ -293,7 +293,7 @@ def _library_text(_: Invocation, library: WorkflowLibrary) -> Outcome:
 def _shown_text(_: Invocation, shown: ShownWorkflow) -> Outcome:
     if shown.workflow is not None:
         workflow = shown.workflow
-        lines = [f"**{workflow.name}** ({workflow.source}, `{workflow.file}`) — {plain(workflow.description)}", ""]
+        lines = [f"{workflow.name} ({workflow.source}, `{workflow.file}`) — {plain(workflow.description)}", ""]
         lines += [f"- `{_parameter_text(each)}`" for each in workflow.parameters.values()]
         lines += [
             "",
@@ -316,7 +316,7 @@ def _shown_text(_: Invocation, shown: ShownWorkflow) -> Outcome:
         ],
     }
     data.pop("text", None)
-    lines = [f"**{row.workflow}** {row.id} — {row.state}, exit code {row.exit_code}", plain(row.error), ""]
+    lines = [f"{row.workflow} {row.id} — {row.state}, exit code {row.exit_code}", plain(row.error), ""]
     for head in row.steps:
         result = results.get(head.number, StepResult(state="waiting"))
         lines.append(step_line(head.number, plain(head.name), result))

@@ -334,7 +334,7 @@ def agent_options(_invocation: Invocation, found: calls.AgentOptions) -> Outcome
         return Outcome(data, found.changed)
     lines: list[str] = []
     for one in found.options:
-        lines.append(f"- **{_word(one.id)}** ({_word(one.name)}): {_word(one.value) or 'not set'}")
+        lines.append(f"- {_word(one.id)} ({_word(one.name)}): {_word(one.value) or 'not set'}")
         lines += [
             f"  - {_word(value.value)}{f': {_word(value.name)}' if value.name not in ('', value.value) else ''}"
             for value in one.values

@@ -101,17 +101,21 @@ def commands(
         await look()
         found = known()
         data = [agent_tables.state_json(state, attach(state.row)) for state in found]
-        return Outcome(data, agent_tables.agents_table(found) if found else "No agents here.")
+        table = agent_tables.agents_table(found) if found else "No agents here."
+        return Outcome(data, table, plain=markdown_table.bare_columns(table))
 
     async def who(invocation: Invocation, parameters: WhoParameters) -> Outcome:
         await look()
+        kept = str if invocation.caller.is_agent else markdown_table.cell
         here = {state.row.id: state.row for state in known() if not state.row.ended}
         service = calls()
         if service is None:
             if parameters.call:
                 raise CommandError("No calls here.")
-            lines = ["- **you**", *(f"- **{row.name}** ({agent_tables.presence_words(row)})" for row in here.values())]
-            return Outcome(["person", *(row.name for row in here.values())], "\n".join(lines))
+            lines = ["- **you**", *(_member(row, kept) for row in here.values())]
+            text = "\n".join(lines)
+            names = ["person", *(row.name for row in here.values())]
+            return Outcome(names, text, plain=markdown_table.without_marks(text))
         me = await service.principal(invocation.caller)
         call = await service.find(parameters.call, me)
         rows = here if call.name == LOBBY else {}
@@ -131,7 +135,7 @@ def commands(
             presence = seen.get(member.member)
             words = _presence_words(presence, call.name)
             you = " (you)" if member.member == me.id else ""
-            lines.append(f"- **{one_line(member.name or member.member, 60)}**{you}{words}")
+            lines.append(f"- **{kept(one_line(member.name or member.member, 60))}**{you}{kept(words)}")
             data.append(
                 {
                     "name": member.name,
@@ -142,9 +146,10 @@ def commands(
                 }
             )
         for row in rows.values():
-            lines.append(f"- **{one_line(row.name, 60)}** ({agent_tables.presence_words(row)})")
+            lines.append(_member(row, kept))
             data.append({"name": row.name, "id": row.id, "kind": "agent", "you": row.id == me.id, "status": row.status})
-        return Outcome({"call": call.name, "members": data}, "\n".join(lines) or "Nobody is in this call.")
+        text = "\n".join(lines) or "Nobody is in this call."
+        return Outcome({"call": call.name, "members": data}, text, plain=markdown_table.without_marks(text))
 
     async def status(invocation: Invocation, parameters: StatusParameters) -> Outcome:
         await look()
@@ -306,6 +311,10 @@ def _presence_words(presence: Presence | None, call: str) -> str:
     quiet = f", idle {age(presence.at)}" if idle and presence.call == call else ""
     away = f", in {presence.call}" if presence.call != call else ""
     return f"{doing}{away}{quiet}"
+
+
+def _member(row: AgentRow, kept: Callable[[str], str]) -> str:
+    return f"- **{kept(one_line(row.name, 60))}** ({kept(agent_tables.presence_words(row))})"
 
 
 def _named(row: AgentRow) -> str:

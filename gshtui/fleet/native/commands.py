@@ -35,6 +35,7 @@ from gshtui.fleet.core.spawn_parameters import SpawnParameters
 from gshtui.fleet.native.spec import SPAWN_AGENT
 from gshtui.system.ids import new_id
 from gshtui.system.processes.time_limit import time_limit
+from gshtui.text.markdown_table import cell, without_marks
 from gshtui.text.sanitise import one_line, visible
 
 START_WITHIN = 600.0
@@ -234,7 +235,7 @@ def personas_command() -> AnyCommand:
 
 def _render_personas(_invocation: Invocation, personas: Personas) -> Outcome:
     lines = [
-        f"- **{p.name}** — {one_line(p.summary) or '(no summary)'}{_limits(p.tools, p.read_only)}"
+        f"- **{cell(p.name)}** — {cell(one_line(p.summary) or '(no summary)')}{cell(_limits(p.tools, p.read_only))}"
         for p in personas.found.values()
     ]
     data = {
@@ -251,7 +252,8 @@ def _render_personas(_invocation: Invocation, personas: Personas) -> Outcome:
         ],
         "problems": personas.problems,
     }
-    return Outcome(data, "\n".join([*lines, *(f"\n{one_line(problem, 500)}" for problem in personas.problems)]))
+    text = "\n".join([*lines, *(f"\n{cell(one_line(problem, 500))}" for problem in personas.problems)])
+    return Outcome(data, text, plain=without_marks(text))
 
 
 def _limits(tools: tuple[str, ...], read_only: bool) -> str:

@@ -370,7 +370,7 @@ def _render_export(_invocation: Invocation, made: calls.SessionExport) -> Outcom
     info = made.session
     data: dict[str, Any] = {"session": info.id, "format": made.format}
     if not made.file:
-        return Outcome(data | {"text": made.text}, made.text)
+        return Outcome(data | {"text": made.text}, made.text, is_value=True)
     said = f"Wrote {info.messages} messages to {single_line(made.file)} ({made.bytes:,} bytes)."
     return Outcome(data | {"file": made.file, "bytes": made.bytes}, said)
 

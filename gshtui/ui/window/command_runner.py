@@ -255,8 +255,8 @@ class CommandRunner:
             if isinstance(outcome.view, ToastView):
                 self._toast(outcome.view, typed=typed)
             return
-        text = outcome.text.strip()
-        if not outcome.full and text.count("\n") < _OWN_LINES:
+        text, exact = outcome.drawn.strip(), outcome.is_value
+        if not (outcome.full or exact) and text.count("\n") < _OWN_LINES:
             text = self._as_typed(text)
         match outcome.view:
             case AttachView(agent):
@@ -271,7 +271,7 @@ class CommandRunner:
                 pass
             case None if outcome.is_error:
                 self._app.notify(text, title=title, severity="error", markup=False, timeout=8)
-            case None if len(text) > SHORT or text.count("\n") > 2:
+            case None if exact or len(text) > SHORT or text.count("\n") > 2:
                 from gshtui.ui.kit.transcript.text_screen import TextScreen
 
                 self._app.push_screen(TextScreen(title, text))
