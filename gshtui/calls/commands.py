@@ -294,11 +294,11 @@ class _Calls:
         return Outcome(call_json(call), text)
 
     async def assess_history(self, invocation: Invocation, parameters: CallHistoryParameters) -> Assessment:
-        """Judge reading what was said in a call. Raises `CommandError`."""
+        """Judge reading what was said in a call. Raises `ExpectedError`."""
         return await self._assess_reading(invocation, parameters.call, "history")
 
     async def assess_look(self, invocation: Invocation, parameters: CallsParameters) -> Assessment:
-        """Judge looking at the calls, or at what was said in one. Raises `CommandError`."""
+        """Judge looking at the calls, or at what was said in one. Raises `ExpectedError`."""
         if parameters.action in ("show", "search"):
             return await self._assess_reading(invocation, parameters.call, f"calls {parameters.action}")
         effect = Effect.READ if parameters.action == "ls" else Effect.WRITE

@@ -86,7 +86,7 @@ class ModePort(msgspec.Struct, frozen=True):
         agents: the agents of this folder, without those that have ended.
         unproven: why commands in a folder cannot be sandboxed, as the end of a sentence; empty: they can.
         send: gives an agent of another process its new mode, and records it for its next start.
-        program: puts another vendor's program into a mode of its own; the agent then. Raises `CommandError`.
+        program: puts another vendor's program into a mode of its own; the agent then. Raises `ExpectedError`.
     """
 
     modes: AgentModes

@@ -52,7 +52,7 @@ class AgentFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def read_facts(contexts: ContextRouter, agent: str) -> AgentFacts:
-    """Facts about an agent's context. Raises `CommandError` if nothing is known of it."""
+    """Facts about an agent's context. Raises `ExpectedError` if nothing is known of it."""
     reader = await contexts.reader(agent)
     view = await reader.view(agent)
     iterations = await reader.iterations(agent, limit=lookup.ALL)

@@ -51,7 +51,7 @@ _EVERY = 0.25
 
 
 async def wait_for_answer(store: Store, letter: Letter, timeout: float) -> Outcome:
-    """Wait for the answer; after `timeout` seconds, return the message's state instead. Raises `CommandError`: the
+    """Wait for the answer; after `timeout` seconds, return the message's state instead. Raises `ExpectedError`: the
     message was dropped, or the record failed.
     """
     now = letter

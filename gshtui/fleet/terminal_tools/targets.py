@@ -120,7 +120,7 @@ class TerminalTargets:
             typing: the kind of input to type there.
             start: start the shared shell if it is missing or has ended.
 
-        Raises `NotOpen`: it is the shared shell, which is not running; `CommandError`: there is none, it may not be
+        Raises `NotOpen`: it is the shared shell, which is not running; `ExpectedError`: there is none, it may not be
         reached, or tmux failed.
         """
         name = wanted.strip()

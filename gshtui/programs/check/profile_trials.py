@@ -35,7 +35,7 @@ from gshtui.text.sanitise import one_line, plain
 from gshtui.tmux.server import PaneInfo
 
 Look = Callable[[str], Awaitable[tuple[AgentRow, PaneInfo, tuple[str, ...]]]]
-"""An agent's row, its terminal and the styled lines of its screen, of the same moment. Raises `CommandError`."""
+"""An agent's row, its terminal and the styled lines of its screen, of the same moment. Raises `ExpectedError`."""
 _VERDICTS = {"W": "works", "P": "in part", "N": "does not work", "-": "has none"}
 
 

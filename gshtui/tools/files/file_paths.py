@@ -105,7 +105,7 @@ class FilePaths:
         self._folders: OrderedDict[tuple[str, str], VirtualPath] = OrderedDict()
 
     def resolve(self, invocation: Invocation, asked: str) -> VirtualPath | RealPath:
-        """What a path means for this caller. Raises `CommandError`: it is no path that can be used, or none that this
+        """What a path means for this caller. Raises `ExpectedError`: it is no path that can be used, or none that this
         agent may reach.
         """
         found = self._resolved(invocation, asked)
