@@ -19,6 +19,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings.loader import load
+from gshtui.system.expected_error import ExpectedError
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
@@ -305,3 +306,16 @@ def test_they_are_listed_and_approved(tmp_path: Path, home: Home) -> None:
     assert [(one["command"], one["approved"]) for one in listed] == [(line, True)]
     assert run_gsh("hook", "refuse", listed[0]["id"][:6], cwd=project).code == 0
     assert not run_gsh("hook", "ls", "--json", cwd=project).json["hooks"][0]["approved"]
+
+
+async def test_a_hook_that_cannot_be_started_fails_and_blocks_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refused(*_: object) -> None:
+        raise ExpectedError("There is no sandbox.")
+
+    monkeypatch.setattr(Sandboxes, "sandbox", refused)
+    sandboxes = Sandboxes(load(tmp_path).settings.sandbox, (tmp_path,))
+    asked = Asked(tmp_path, hook("true", sandbox=True), sandboxes=sandboxes)
+    assert (await asked.before(command="x")).denied == ""
+    assert "There is no sandbox" in asked.noticed[0]

@@ -10,7 +10,10 @@ import pytest
 
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.workflow_events import WorkflowFinished, WorkflowStepOutput
+from gshtui.bus.workflow_data import StepResult
 from gshtui.commands.declaration import CommandError
+from gshtui.features.workflows.definition import WorkflowError
+from gshtui.features.workflows.tool_step import StepTools
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
@@ -104,3 +107,24 @@ async def test_a_workflow_that_is_left_begins_nothing_more_and_can_be_resumed(
         await hub.stop()
     assert after.read_text() == "after\n"
     assert state == "model" or begun.read_text() == "begun\n" * 2
+
+
+async def test_a_step_whose_tool_is_gone_fails_and_the_workflow_goes_on_from_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def gone(*_: object) -> StepResult:
+        raise WorkflowError("There is no tool 'x'.")
+
+    monkeypatch.setattr(StepTools, "call", gone)
+    workflows = paths.config_dir(create=True) / "workflows"
+    workflows.mkdir()
+    step = "      - {on_failure: continue, tool: {name: read, args: {path: a}}}\n"
+    (workflows / "made.yml").write_text(f"workflows:\n  made:\n    steps:\n{step}{AFTER}")
+    hub = _hub(tmp_path)
+    await hub.start()
+    await _quietly(hub, "workflow run made")
+    assert hub.store is not None
+    (row,) = await hub.store.workflows.find_all()
+    assert (tmp_path / "after.txt").read_text() == "after\n"
+    assert (await hub.store.workflows.steps(row.id))[1].state == "failed"
+    await hub.stop()

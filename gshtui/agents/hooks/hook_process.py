@@ -19,8 +19,8 @@ import msgspec
 from msgspec.structs import replace
 
 from gshtui.agents.hooks.hook_set import Hook
-from gshtui.commands.declaration import CommandError
 from gshtui.guard.secrets.child_environment import command_environment
+from gshtui.system.expected_error import ExpectedError
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.sanitise import one_line
 from gshtui.tools.shell.command_output import Capture, Spool
@@ -57,7 +57,7 @@ async def run_hook(
     shown = (Path(os.path.realpath(transcript)),) if transcript else ()
     try:
         return await (_posted(hook, data) if hook.url else _ran(hook, data, project, environ, sandboxes, shown))
-    except CommandError as error:
+    except ExpectedError as error:
         return HookAnswer(failed=error.message.rstrip("."))
     except TimeoutError:
         return HookAnswer(failed=f"it took longer than {hook.seconds:g} s")

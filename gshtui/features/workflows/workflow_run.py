@@ -30,7 +30,7 @@ from gshtui.bus.events.workflow_events import (
     WorkflowStepStarted,
 )
 from gshtui.bus.workflow_data import RunState, StepHead, StepResult, WorkflowRunRow
-from gshtui.commands.declaration import Assessment, CommandError, Effect
+from gshtui.commands.declaration import Assessment, Effect
 from gshtui.features.workflows import templates
 from gshtui.features.workflows.agent_step import AgentRequest, StepAgents, Stream
 from gshtui.features.workflows.definition import (
@@ -58,6 +58,7 @@ from gshtui.features.workflows.tool_step import StepTools
 from gshtui.guard.approval.gate import Call
 from gshtui.guard.secrets.child_environment import is_secret_variable
 from gshtui.store.engine.store_errors import StoreError
+from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
 from gshtui.system.processes.process_identity import this_process
 from gshtui.system.processes.time_limit import time_limit
@@ -347,7 +348,7 @@ class WorkflowRun:
             result = await self._limited(step, values, seconds)
         except TemplateError as error:
             result = _failed(f"its template, line {error.line}: {error}", started)
-        except CommandError as error:
+        except ExpectedError as error:  # of a command, a tool that is gone, the record of an agent
             result = _failed(f"{error.message} {error.hint}".strip(), started)
         except OSError as error:
             result = _failed(error.strerror or str(error), started)
