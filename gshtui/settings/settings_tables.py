@@ -576,7 +576,7 @@ class Ui(SettingsTable):
     fps: Annotated[int, Field(ge=5, le=120)] = Field(default=30, description="Maximum redraws of a pane per second.")
     result_lines: Annotated[int, Field(ge=0, le=50)] = Field(
         default=5,
-        description="Lines of output shown under a finished call in the conversation; a change gets twice as many. "
+        description="Lines of output shown under a finished call in the conversation; a change gets six times as many. "
         "0: none. Errors are always shown.",
     )
     status_line: str = Field(

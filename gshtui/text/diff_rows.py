@@ -89,10 +89,8 @@ def diff_path(diff: str) -> str:
     return next((row.text for row in diff_rows(diff[:4_000]) if row.kind == "file"), "")
 
 
-def compact_rows(diff: str, most: int) -> tuple[list[DiffRow], int]:
-    """The first rows of a diff of one file: each change with one line around it; and how many changed ones are left.
-    `most`: rows; what would leave out a single changed row is shown whole.
-    """
+def compact_rows(diff: str) -> list[DiffRow]:
+    """The rows of a diff of one file: each change with one line around it."""
     rows = [row for row in diff_rows(diff) if row.kind != "file"]
     found: list[DiffRow] = []
     last = -1
@@ -104,8 +102,28 @@ def compact_rows(diff: str, most: int) -> tuple[list[DiffRow], int]:
             found.append(DiffRow("hunk", ""))
         found.append(row)
         last = at
-    left = sum(row.changed for row in found[most:])
-    return (found, 0) if left <= 1 else (found[:most], left)
+    return found
+
+
+def first_rows(rows: Sequence[DiffRow], most: int, *, split: bool) -> tuple[list[DiffRow], int]:
+    """The rows of a diff that fit into `most` rows, and how many changed ones are left. What was and what replaces it
+    are not parted: a cut that did would show a replacement as a removal. What would leave out a single change is shown
+    whole. `split`: the rows are drawn in two columns.
+    """
+    kept: set[int] = set()
+    rest: list[set[int]] = []
+    used = 0
+    for pair in side_by_side(rows):
+        members = {at for at in pair if at is not None}
+        used += 1 if split else len(members)
+        if used <= most and not rest:
+            kept |= members
+        else:
+            rest.append(members)
+    missing = [sum(rows[at].changed for at in members) for members in rest]
+    if sum(map(bool, missing)) <= 1:
+        return list(rows), 0
+    return [rows[at] for at in sorted(kept)], sum(missing)
 
 
 def without_names(rows: Sequence[DiffRow], subject: str) -> list[DiffRow]:

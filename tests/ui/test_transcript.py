@@ -272,16 +272,30 @@ async def test_what_is_said_of_a_change_is_shown_below_it() -> None:
         assert not any("Edited" in row for row in shown)
 
 
-@pytest.mark.parametrize(("lines", "rest"), [(10, ""), (11, ""), (24, "… 14 more changed lines below")])
+@pytest.mark.parametrize(("lines", "rest"), [(30, ""), (31, ""), (44, "… 14 more changed lines below")])
 async def test_a_long_change_says_how_many_lines_are_left(lines: int, rest: str) -> None:
     new = "".join(f"+line {n}\n" for n in range(lines))
     diff = f"--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,{lines} @@\n{new}"
     app = TranscriptHost([ToolEntry("t", "write", "new.txt", status="ok", output="written", diff=diff)])
-    async with app.run_test(size=(60, 30)) as pilot:
+    async with app.run_test(size=(60, 40)) as pilot:
         await wait_until_drawn(pilot, app.transcript)
         shown = [row.removeprefix("  │ ") for row in screen_rows(app.transcript)[1:] if row]
-        assert len([row for row in shown if "+ line" in row]) == (10 if rest else lines)
-        assert ("\n".join(shown[10:]) == rest) if rest else not any("more" in row for row in shown)
+        assert len([row for row in shown if "+ line" in row]) == (30 if rest else lines)
+        assert ("\n".join(shown[30:]) == rest) if rest else not any("more" in row for row in shown)
+
+
+@pytest.mark.parametrize(("width", "count"), [(60, 40), (60, 6), (150, 40), (150, 12)])
+async def test_a_shortened_change_shows_what_replaces_each_line(width: int, count: int) -> None:
+    lines = "".join(f"{sign}{word} {n}\n" for sign, word in (("-", "old"), ("+", "new")) for n in range(count))
+    diff = f"--- a/x.txt\n+++ b/x.txt\n@@ -1,{count} +1,{count} @@\n{lines}"
+    app = TranscriptHost([ToolEntry("t", "edit", "x.txt", status="ok", output="Edited x.txt", diff=diff)])
+    async with app.run_test(size=(width, 45)) as pilot:
+        await wait_until_drawn(pilot, app.transcript)
+        shown = "\n".join(screen_rows(app.transcript))
+        olds, news = shown.count("- old"), shown.count("+ new")
+        assert olds == news == min(count, 30 if width == 150 else 15)
+        left = 2 * (count - olds)
+        assert (f"… {left} more changed lines below" in shown) is bool(left)
 
 
 async def test_a_turn_opens_and_folds_alone() -> None:

@@ -17,6 +17,7 @@ from gshtui.text.diff_rows import (
     diff_counts,
     diff_path,
     diff_rows,
+    first_rows,
     partner_in,
     side_by_side,
     without_names,
@@ -51,13 +52,19 @@ def test_every_row_is_in_one_place_of_two_columns_and_pairs_are_mutual(before: l
             assert partner_in(change_at(rows, other), other) == at
 
 
-@given(LINES, LINES, st.integers(1, 12))
-def test_a_shortened_change_counts_exactly_what_it_leaves_out(before: list[str], after: list[str], most: int) -> None:
+@given(LINES, LINES, st.integers(1, 12), st.booleans())
+def test_a_shortened_change_counts_exactly_what_it_leaves_out_and_parts_no_pair(
+    before: list[str], after: list[str], most: int, split: bool
+) -> None:
     diff = unified(before, after)
-    rows, left = compact_rows(diff, most)
+    whole = compact_rows(diff)
+    rows, left = first_rows(whole, most, split=split)
     assert sum(row.changed for row in rows) + left == sum(diff_counts(diff))
-    assert left != 1 and (not left or len(rows) == most)
-    assert not rows or rows[0].kind != "hunk"
+    assert left != 1 and (not left or most - (len(side_by_side(rows)) if split else len(rows)) in (0, 1))
+    assert not whole or whole[0].kind != "hunk"
+    pairs = [[whole[at] for at in pair if at is not None] for pair in side_by_side(whole)]
+    shown = [[rows[at] for at in pair if at is not None] for pair in side_by_side(rows)]
+    assert shown == pairs[: len(shown)]
 
 
 @given(st.text("ab .(", max_size=20), st.text("ab .(", max_size=20))

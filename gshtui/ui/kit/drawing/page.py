@@ -249,7 +249,7 @@ class Page(msgspec.Struct, frozen=True):
     palette: Palette
     code: Highlighter
     result_lines: int = 5
-    """Rows of output shown under a finished call; a change gets twice as many."""
+    """Rows of output shown under a finished call; a change gets six times as many."""
     graphics: TerminalGraphics | None = None
     """Draws pictures; `None`: the terminal cannot."""
     two_columns: bool = True

@@ -11,10 +11,10 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
-from gshtui.text.diff_rows import compact_rows, diff_path
+from gshtui.text.diff_rows import DiffRow, compact_rows, diff_path, first_rows
 from gshtui.text.sanitise import plain
 from gshtui.text.styled_text import styled
-from gshtui.ui.kit.drawing.diff_lines import diff_lines
+from gshtui.ui.kit.drawing.diff_lines import diff_lines, is_split
 from gshtui.ui.kit.drawing.page import Page, Palette
 from gshtui.ui.kit.drawing.styled_lines import StyledLine, wrapped
 from gshtui.ui.kit.transcript.entries import ToolEntry, ToolGroup, ToolStatus, only_looks
@@ -23,6 +23,9 @@ _PRINTED = 12
 """Rows of output shown under a person's command."""
 ERROR_ROWS = 10
 """Rows of an error that are shown."""
+_CHANGE = 6
+"""A change's rows for each row of an output: one that an agent makes at once is mostly shown whole."""
+_INDENT = 4
 _WIDEST = 600
 """Maximum characters of a row that is wrapped."""
 Wrapping = Literal["", "words", "cells"]
@@ -64,7 +67,7 @@ def result_rows(tool: ToolEntry, most: int, *, brief: bool = False) -> int:
         return 0
     if tool.diff and not failed:
         remarks = min(2 * most, tool.output.count("\n", 0, 4_000))
-        return min(2 * most + 1, tool.diff.count("\n", 0, 4_000)) + remarks
+        return min(_CHANGE * most + 1, tool.diff.count("\n", 0, 4_000)) + remarks
     wanted = output_rows(tool, most)
     return min(wanted + tool.cut, tool.output.count("\n", max(0, len(tool.output) - 4_000)) + bool(tool.output))
 
@@ -84,7 +87,7 @@ def result_lines(tool: ToolEntry, page: Page, *, brief: bool = False) -> list[St
     if isinstance(tool, ToolGroup) or (only_looks(tool) and not failed):
         return []
     palette, most = page.palette, page.result_lines
-    inner = page.narrower(4)
+    inner = page.narrower(_INDENT)
     look = palette.error if failed and tool.status != "denied" else palette.muted
     bar = Segment("  │ ", palette.rule)
     if tool.by_person:
@@ -97,7 +100,7 @@ def result_lines(tool: ToolEntry, page: Page, *, brief: bool = False) -> list[St
     elif not most or (tool.status == "asked" and not tool.diff):
         return []
     elif tool.diff:
-        lines = [*_change(tool.diff, 2 * most, inner), *_remarks(tool, 2 * most, inner)]
+        lines = [*_change(tool.diff, inner), *_remarks(tool, 2 * most, inner)]
     else:
         lines = _piece(tool, most, palette.faint if tool.live else palette.muted, inner)
     if tool.cut and not tool.live and not tool.diff and lines:
@@ -107,8 +110,7 @@ def result_lines(tool: ToolEntry, page: Page, *, brief: bool = False) -> list[St
 
 def shows_whole_change(tool: ToolEntry, page: Page) -> bool:
     """Whether the lines under a call that is not opened hold all that it changes."""
-    most = page.result_lines
-    return bool(most and tool.diff) and not compact_rows(tool.diff, 2 * most)[1]
+    return bool(page.result_lines and tool.diff) and not _shortened(tool.diff, page.narrower(_INDENT))[1]
 
 
 def printed_rows(tool: ToolEntry) -> list[str]:
@@ -126,8 +128,14 @@ def _last_word(tool: ToolEntry) -> str:
     return next((row for row in reversed(rows) if not _NOTE.match(row)), rows[-1] if rows else "")
 
 
-def _change(diff: str, most: int, page: Page) -> list[StyledLine]:
-    rows, left = compact_rows(diff, most)
+def _shortened(diff: str, page: Page) -> tuple[list[DiffRow], int]:
+    """The rows of a change that are shown, and how many changed ones are not."""
+    rows = compact_rows(diff)
+    return first_rows(rows, _CHANGE * page.result_lines, split=is_split(rows, page))
+
+
+def _change(diff: str, page: Page) -> list[StyledLine]:
+    rows, left = _shortened(diff, page)
     lines = diff_lines(rows, page, diff_path(diff))
     if left:
         words = f"… {left:,} more changed line{'s' if left > 1 else ''} below"
