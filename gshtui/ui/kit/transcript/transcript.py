@@ -350,7 +350,7 @@ class Transcript(KeptLines, can_focus=True):
             if entry.id.rpartition("/")[2] != call:  # which other messages may have, too
                 continue
             whole = len(sheet.blocks) == 1 and not (sheet.opened or sheet.brief)
-            if whole and rows.issuperset(range(sheet.gap, sheet.heights[0])):
+            if whole and rows.issuperset(range(sheet.gap + 1, sheet.heights[0])):  # the question names the call, too
                 return shows_whole_change(entry, self.document.page)
         return False
 
