@@ -21,10 +21,11 @@ from gshtui.commands.declaration import Caller, Invocation, Outcome
 from gshtui.commands.printed_outcome import line_printed, printed
 from gshtui.fleet.commands.agent_outcomes import answered_question
 from gshtui.fleet.core.agent_calls import AnsweredQuestion
-from gshtui.headless import exits
+from gshtui.headless import exits, streams
 from gshtui.headless.outcomes import print_outcome
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import LINE_FACE, STDOUT, ShownBytes, Writer, at_words
+from gshtui.headless.turns import reporter
 from gshtui.headless.turns.line_face import FOR_WINDOW, LineFace
 from gshtui.headless.turns.reporter import Reporter, failure_words
 from gshtui.text import cells
@@ -374,6 +375,24 @@ def test_an_answer_in_pieces_is_read_line_by_line(capfd: pytest.CaptureFixture[s
 
     copy_context().run(in_lines)
     assert heard.data == b"x = 1; a > b\n\nc\n\nd\n"
+
+
+def test_what_happens_is_not_broken_inside_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard = Heard()
+    for module in (streams, reporter):
+        monkeypatch.setattr(module, "is_terminal", lambda _: True)
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((61, 20)))
+    missing = "/home/someone/project/nothere.py does not exist. Use glob to see what is there."
+    done = ToolFinished(agent="main", session="s", call="c", tool="read", status="error", content=missing)
+
+    def in_lines() -> None:
+        LINE_FACE.set(True)
+        Reporter(heard, as_json=False).handle_events([done])
+
+    copy_context().run(in_lines)
+    lines = heard.data.decode().splitlines()
+    assert len(lines) > 1 and all(cell_len(line) <= 61 for line in lines)
+    assert missing in " ".join(lines)
 
 
 def test_a_denial_is_told_to_the_person_who_denied_it(capfd: pytest.CaptureFixture[str]) -> None:

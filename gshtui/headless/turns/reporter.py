@@ -272,7 +272,7 @@ class Reporter:
         if not self._progress:
             return
         line = plain(f"{mark}{text}".replace("\n", " "))
-        self._to_stderr(own("\x1b[2m", line, "\x1b[0m\n") if self._dim else own(line, "\n"))
+        self._to_stderr(own("\x1b[2m", line, "\x1b[0m\n") if self._dim else shown(f"{line}\n", STDERR))
 
     def complain(self, text: str, hint: str = "") -> None:
         """Print what is wrong, and what to do."""
