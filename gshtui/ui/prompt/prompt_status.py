@@ -117,8 +117,8 @@ class StatusState(msgspec.Struct, frozen=True):
 
     @property
     def counts_from(self) -> float:
-        """What the time beside its words counts from: a command's or a question's own beginning, else the turn's."""
-        return self.changed if self.status in ("tool", "waiting") else self.since
+        """What the time beside its words counts from: a command's own beginning, else the turn's."""
+        return self.changed if self.status == "tool" else self.since
 
 
 FAILED = "failed"
