@@ -1152,6 +1152,20 @@ async def test_one_key_denies_with_what_is_written_in_the_input(
             assert app.area.input.text == written, "it is in the history"
 
 
+async def test_the_key_that_denies_names_an_agent_that_is_not_the_one_written_to() -> None:
+    app = Asked()
+    async with app.run_test(size=(120, 24)) as pilot:
+        app.feed(make_question(1, agent="docs"))
+        app.area.address(Addressee("try-2", ended=True, model="m", mode="ask"))
+        app.area.input.insert("use make")
+        await pilot.pause()
+        title = "to [bold]try-2[/bold] · ended · alt+u deny docs with your text"
+        assert str(app.area.input.border_title) == title
+        app.area.address(Addressee("docs"))
+        await pilot.pause()
+        assert str(app.area.input.border_title) == "to [bold]docs[/bold] · alt+u deny with your text"
+
+
 @pytest.mark.parametrize("fields", [{}, {"diff": "@@ -1 +1 @@\n-a\n+b\n"}, {"subject": "x " * 200}])
 async def test_one_key_and_enter_deny_with_a_reason(fields: dict[str, str]) -> None:
     app = Asked()

@@ -75,7 +75,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         folder: where the window's own agent works: that goes without saying in the row that waits.
         written: what stands in the input and may be the reason of a denial; empty: nothing.
         shows_change: whether all of the change that a call wants to make is on the screen now, above the panel.
-        denies: told whether what stands in the input would deny what waits, by the key of its own.
+        denies: told whose question what stands in the input would deny, by the key of its own: the agent and its name;
+            two empty words: no one's.
         clock: monotonic seconds, the clock that Textual stamps keys with.
     """
 
@@ -126,7 +127,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         folder: str = "",
         written: Callable[[], str] = str,
         shows_change: Callable[[str, str], bool] = lambda _call, _diff: False,
-        denies: Callable[[bool], None] = lambda _: None,
+        denies: Callable[[str, str], None] = lambda _agent, _name: None,
     ) -> None:
         super().__init__(id="approvals")
         self.state = ApprovalsState()
@@ -206,7 +207,7 @@ class ApprovalsPane(Vertical, can_focus=True):
     def _appear(self, shown: bool) -> None:
         self.display = shown
         self._appears(shown)
-        self._denies(False)
+        self._denies("", "")
 
     def _front_changed(self, request: ApprovalRequested | None) -> None:
         """Nobody has seen this question yet. A reason being written stays open, but denies nothing."""
@@ -281,7 +282,9 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.call_after_refresh(self._drawn)
         opened = self._is_open
         self.set_class(opened, "-open")
-        self._denies(not opened and self.state.takes_reason and not self._keys.replaced and bool(self._written()))
+        denied = not opened and self.state.takes_reason and not self._keys.replaced and bool(self._written())
+        agent = request.agent if request is not None and denied else ""
+        self._denies(agent, self.state.names.get(agent) or agent)
         view, answers = self.query_one(QuestionView), self.query_one(Answers)
         view.display = answers.display = opened and request is not None and not self._keys.in_rule
         for extra in ("#approval-where", "#approval-note"):

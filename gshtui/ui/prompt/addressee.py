@@ -43,7 +43,7 @@ class Addressee(msgspec.Struct, frozen=True):
         if self.call:
             return Content.assemble("in ", (_line(self.call, 40), "bold"), f" · {use or 'call'}")
         rest = [use] if use else [_line(word, 36) for word in (self.model, self.mode) if word]
-        rest = ["ended"] if self.ended and not use else rest
+        rest = ["ended", *([use] if use else [])] if self.ended else rest
         return Content.assemble("to ", (self._name(), "bold"), *(f" · {word}" for word in rest))
 
     def placeholder(self) -> str:

@@ -187,6 +187,7 @@ class PromptArea(Vertical):
         """Prompts go to this agent, and the line below says what it does."""
         self.input.address(addressee)
         self.approvals.attend(addressee.agent)
+        self.approvals.draw()  # another agent's question is named beside the one that is written to
         self.status.turn_to(addressee.agent)
 
     def scrolls(self, front: FrontScroll) -> None:
@@ -253,8 +254,12 @@ class PromptArea(Vertical):
         """A question gets the empty row above the input where there are few."""
         self.set_class(asking, "-asking")
 
-    def _denies(self, denies: bool) -> None:
-        self.input.show_use(f"{key_of(self, 'approval.refuse')} deny with your text" if denies else "")
+    def _denies(self, agent: str, name: str) -> None:
+        from gshtui.text.sanitise import one_line  # not before the first letter
+
+        to = self.input.addressee
+        whom = "" if agent == to.agent and not to.call else f" {one_line(name, 20)}"
+        self.input.show_use(f"{key_of(self, 'approval.refuse')} deny{whom} with your text" if agent else "")
 
     def _shows_change(self, call: str, diff: str) -> bool:
         front = self.input.front_scroll
