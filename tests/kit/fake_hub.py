@@ -18,7 +18,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import HubStarted
 from gshtui.client.window_protocol import OpenRequest
 from gshtui.commands import execution
-from gshtui.commands.declaration import Caller, Invocation, Question, Returns, UnknownCommand, View
+from gshtui.commands.declaration import Caller, Invocation, Outcome, Question, Returns, UnknownCommand
 from gshtui.commands.evaluation import Ask
 from gshtui.commands.registry import Registry
 from gshtui.context.commands import context_commands, view_calls, view_commands
@@ -45,17 +45,8 @@ if TYPE_CHECKING:
     from gshtui.tmux.server import TmuxServer
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a command came to."""
-
-    data: Any = None
-    text: str = ""
-    full: str = ""
-    is_error: bool = False
-    intent: Event | None = None
-    shown: bool = False
-    view: View | None = None
+Answer = Outcome
+"""What a command came to."""
 
 
 class ShellRows(Protocol):
