@@ -152,7 +152,7 @@ def test_what_a_program_draws_twice_is_said_once() -> None:
 
 @for_each([shot for shot in shots() if shot.told["status"] == "waiting"])
 def test_no_line_of_a_command_is_missing_from_what_is_shown_whole(recorded: Shot) -> None:
-    """A command of two lines in the place of the recorded one, the last of them harmless."""
+    """A longer command in the place of the recorded one, of which one line is harmless."""
     program, shot = recorded.program, recorded.told
     asked = read(program, recorded.lines, shot)
     if asked is None or not (there := _COMMAND.search(asked.question.detail)):
@@ -163,14 +163,18 @@ def test_no_line_of_a_command_is_missing_from_what_is_shown_whole(recorded: Shot
     row = max((row for row, line in enumerate(told) if alone.search(line)), default=-1)
     if row < 0:  # in JSON, a command has no second row
         return
-    for first, last in itertools.product(["rm -rf ~ ||  true", "Shell  true", "rm ||  $ true"], ["true", "$ true"]):
+    harmless = itertools.product(["rm -rf ~ ||  true", "Shell  true", "rm ||  $ true"], ["true", "$ true"])
+    ruled = [(one, sign * 14, other) for sign in "╌─" for one, other in (("true", "rm -rf ~"), ("rm -rf ~", "true"))]
+    for first, *others in (*harmless, *ruled):
         lines = [line.replace(command, first) for line in told]
-        lines.insert(row + 1, told[row].replace("$ ", "  ").replace(command, last))
+        below = told[row].replace("$ ", "  ")
+        lines[row + 1 : row + 1] = [below.replace(command, other) for other in others]
         asked = read(program, lines, shot)
         if asked is not None and asked.question.choices and not asked.question.partial:
-            assert first in asked.question.detail, last
+            assert first in asked.question.detail, others
+            assert others[-1] in f"{asked.question.subject}\n{asked.question.detail}", first
             line = asked.question.line
-            assert first in line or line in (asked.question.subject, asked.question.detail), last
+            assert first in line or line in (asked.question.subject, asked.question.detail), others
 
 
 _COMMAND = re.compile(r"touch (?:made|slept)\.txt(?:; sleep 4; echo slept)?")

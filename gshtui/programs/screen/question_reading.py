@@ -655,8 +655,9 @@ def _parts(body: Sequence[str]) -> tuple[str, list[str], list[str]]:
     Where lines part its pieces, it is about the piece above the one that asks.
     """
     pieces: list[list[str]] = [[]]
+    edge = min((_indent(line) for line in body if has_words(line)), default=0)
     for line in body:
-        if _is_rule(line):
+        if _is_rule(line) and _indent(line) < edge:  # not one in a command
             pieces.append([])
         else:
             pieces[-1].append(line)
@@ -667,8 +668,8 @@ def _parts(body: Sequence[str]) -> tuple[str, list[str], list[str]]:
         end = asking[-1] + 1
         begin = max((n + 1 for n in range(end - 1) if not asks[n].strip()), default=0)
         subject, more = _asked(asks[begin:end])
-        about = [*pieces[-2], *more]
-        return subject, about, [*(line for piece in pieces[:-2] for line in piece), *asks[:begin], *asks[end:]]
+        about = [*pieces[-2], *asks[:begin], *more, *asks[end:]]  # a line may be the command's own
+        return subject, about, [line for piece in pieces[:-2] for line in piece]
     lines = [line for piece in pieces for line in [*piece, ""]][:-1]
     whole = _trimmed([line for line in lines if not _ADVICE.match(line)]) or lines
     asking = [n for n, line in enumerate(whole) if line.endswith("?") and not line.strip().startswith(_POINT)]
@@ -704,9 +705,13 @@ def _said_once(rules: QuestionRules, lines: Sequence[str]) -> Sequence[str]:
     return shown[1:] if found.span()[0] == 0 and shown[0][found.span()[1] :].strip() == shown[1] else lines
 
 
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
 def _indented(lines: Sequence[str]) -> list[str]:
     """The lines without the blanks that all of them begin with."""
-    indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    indent = min((_indent(line) for line in lines if line.strip()), default=0)
     return [line[indent:] for line in lines]
 
 
