@@ -230,8 +230,9 @@ def _refuse_word(command: AnyCommand, stage: Stage) -> None:
             if word in command.words:
                 message = f"`{word}` must be the first word after `{command.name}`."
                 raise _MisplacedError(message, first.span, hint=f"Write `{command.words[word].name} …`.")
-            near = similar_names(word, command.words, most=2)
-            hint = f"Did you mean {' or '.join(near)}?" if near else f"It has {', '.join(own_words(command))}."
+            near = similar_names(word, {**command.words, **command.elsewhere}, most=2)
+            words = dict.fromkeys((*own_words(command), *command.elsewhere.values()))
+            hint = f"Did you mean {' or '.join(near)}?" if near else f"It has {', '.join(words)}."
             raise _MisplacedError(f"`{command.name}` has no action {word!r}.", first.span, hint=hint)
 
 

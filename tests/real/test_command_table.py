@@ -258,6 +258,7 @@ async def test_what_a_group_was_told_by_name_it_is_told_by_its_word(hub: Hub, li
     [
         ("agent ls branch=x", "agent ls: there is no parameter 'branch'"),
         ("agent klil 12", "`agent` has no action 'klil'. Did you mean kill?"),
+        ("agent foo", ", spawn."),
         ("agent kill", "agent kill: agent is missing"),
         ("agent kill 12 name=x", "agent kill: there is no parameter 'name'"),
         ("worktree", "`worktree` is incomplete"),

@@ -85,7 +85,7 @@ LINES = (
     ("/compact", "nothing to compact yet"),
     ("/mode plan", "main: plan mode"),
     ("/mode", "main: plan"),
-    ("/settings", "/config set KEY VALUE changes one"),
+    ("/settings", "/config set KEY VALUE to change one"),
     ("/model openrouter/anthropic/claude-x", ""),
     ("/model anthropic/claude-opus-4-5", "Claude Opus 4.5 is used"),
     ("/model", "Claude Opus 4.5 via anthropic"),
@@ -185,7 +185,7 @@ def test_an_agent_that_leaves_the_list_is_told_of(capfd: pytest.CaptureFixture[s
     assert capfd.readouterr().out.splitlines() == [
         "fix is idle.",
         "fix is no longer listed.",
-        "No other agents here. /spawn starts one.",
+        "No other agents here. /spawn to start one.",
     ]
 
 
@@ -228,7 +228,7 @@ def test_agents_that_are_over_need_nobody(capfd: pytest.CaptureFixture[str]) -> 
         ("/questions", ["new needs you. It asks: Run make test? /agent answer new has its choices."]),
         ("/questions", ["new was killed."]),
         ("/questions", ["new has ended (done)."]),
-        ("", ["2 ended. /agents lists them."]),
+        ("", ["2 ended. /agents to list them."]),
         ("/questions", ["new is no longer listed.", "old is idle."]),
     ):
         face.run_line(line)

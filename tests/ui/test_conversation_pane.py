@@ -119,7 +119,7 @@ async def test_a_new_conversation_says_what_this_is_and_one_next_step(provider: 
         assert place.startswith("~/src/aaa") and "a…a" in place and place.endswith("a/aurora")
         assert [title, *rows] == [
             "gsh-tui: one window for your shell and all your AI agents",
-            "No model connected: alt+i connects one." if provider == "offline" else "Start in a project: cd PROJECT",
+            "No model connected: alt+i to connect one." if provider == "offline" else "Start in a project: cd PROJECT",
         ]
         who: dict[str, Any] = {"agent": "main", "session": "s"}
         app.pane.consume([TurnStarted(turn="t", prompt="p", text="hello", **who)])

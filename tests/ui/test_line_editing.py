@@ -111,7 +111,7 @@ async def test_ctrl_c_clears_before_it_interrupts_and_says_once_how_it_comes_bac
         await pilot.pause()
         assert app.bench.input.text == ""
         [notice] = app._notifications
-        assert notice.message == "Cleared. ctrl+y brings it back."
+        assert notice.message == "Cleared. ctrl+y to bring it back."
         await pilot.press("ctrl+y")
         assert app.bench.input.text == "half a thought"
         await pilot.press("ctrl+c")
@@ -125,7 +125,7 @@ async def test_ctrl_c_clears_before_it_interrupts_and_says_once_how_it_comes_bac
         await pilot.pause()
         await pilot.press("ctrl+c")
         await pilot.pause()
-        assert "ctrl+q quits" in [notice.message for notice in app._notifications][-1]
+        assert "ctrl+q to quit" in [notice.message for notice in app._notifications][-1]
 
 
 async def test_ctrl_c_in_a_burst_clears_what_stood_before_it_and_no_more() -> None:

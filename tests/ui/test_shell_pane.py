@@ -74,7 +74,7 @@ def shown(pane: ShellPane) -> list[str]:
 async def test_an_empty_log_says_what_fills_it() -> None:
     async with opened(FakeRecord([])) as (_, _, pane):
         assert pane.rows_view is None
-        assert "f9 opens a shell" in says(pane)
+        assert "f9 to open a shell" in says(pane)
 
 
 async def test_the_record_is_shown_and_what_comes_is_added_to_it() -> None:

@@ -132,7 +132,7 @@ async def test_escape_stops_the_turn_first_and_then_a_command_of_the_person() ->
         assert asked == ["stop"] and notices(app) == []
         await pilot.press("ctrl+c")
         await settled(pilot)
-        assert "ctrl+q quits" in notices(app)[-1]
+        assert "ctrl+q to quit" in notices(app)[-1]
 
 
 async def test_what_a_command_of_the_person_came_to_is_not_said_twice() -> None:
@@ -169,7 +169,7 @@ async def test_ctrl_c_copies_then_clears_then_interrupts_then_says_how_to_leave(
         app.feed(TurnFinished(agent="main", session="s", turn="t", stop="interrupted"))
         await pilot.press("ctrl+c")
         await settled(pilot)
-        assert "ctrl+q quits" in notices(app)[-1]
+        assert "ctrl+q to quit" in notices(app)[-1]
         assert app.is_running
 
 
@@ -288,7 +288,7 @@ async def test_the_offer_is_one_row(width: int) -> None:
         assert offer.display and offer.size.height == 1
         shown = str(offer.visual)
         assert cell_len(shown) <= offer.content_size.width
-        assert shown.startswith("alt+c continues “Make the parser") and shown.endswith(" · f3 lists all")
+        assert shown.startswith("alt+c to continue “Make the parser") and shown.endswith(" · f3 for all")
         assert ("14 messages" in shown) == (width >= 80)
 
 
@@ -339,7 +339,7 @@ async def test_the_key_says_so_where_nothing_is_offered() -> None:
         await pilot.press("alt+c")
         await settled(pilot)
         assert hub.intents(SessionChangeRequested) == []
-        assert notices(app) == ["No earlier conversation to continue here. f3 lists all conversations."]
+        assert notices(app) == ["No earlier conversation to continue here. Press f3 to list all conversations."]
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def test_agents_of_other_folders_and_old_ones_are_counted_not_listed() -> None:
     assert (len(short.placed), short.ended, short.elsewhere) == (2 + ENDED_SHOWN, 10 - ENDED_SHOWN, 1)
     assert {"0004", "0010"} <= {placed.agent.id for placed in short.placed}  # unread, and the newest
     assert len(list_agents(state, everything=True).placed) == 13
-    assert "6 more ended · 1 elsewhere · e shows all" in words(draw_agents(short, 60, NOW)[0])
+    assert "6 more ended · 1 elsewhere · e to show all" in words(draw_agents(short, 60, NOW)[0])
 
 
 def test_parents_that_are_each_others_children_are_listed_all_the_same() -> None:
@@ -162,7 +162,7 @@ def test_what_is_said_of_one_agent() -> None:
         "",
         "explore · Claude Sonnet 4.5",
         "thinking · 4 s · grep parse_empty",
-        "42.0k/200k · $0.12",
+        "42.0k of 200k tokens · $0.12",
     ]
     assert drawn(*changed(CLAUDE)) == ["◆ claude needs you 40 s", "May it edit src/lexer.py?"]
     assert "waiting by hook · 40 s · May it edit src/lexer.py?" in drawn(*changed(CLAUDE), width=80, chosen="0002")

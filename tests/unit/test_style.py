@@ -44,6 +44,42 @@ def test_hints_say_what_a_key_is_to_do() -> None:
     assert _SAYS.search("{list.choose} sets it · {list.close} closes") and _SAYS.search("enter denies · esc goes")
 
 
+_KEYED = re.compile(
+    r"(?:\{key\}|\{[a-z]+\.[a-z_]+\}|\b(?:alt|ctrl|shift)\+\S+|\bF\d+|(?<!\S)/[a-z]+|· [a-zA-Z])"
+    r" (?!is\b|was\b|has\b|keys\b)[a-z]{2,}(?<!s)s\b"
+)
+"""A key or a command that does something, in the third person."""
+
+
+def said(path: Path) -> list[str]:
+    """The texts in a module, filled in: `{key}` for a key, `…` for all else."""
+    parts = {id(part) for text in source.nodes(path, ast.JoinedStr) for part in text.values}
+    whole = [
+        "".join(
+            str(part.value) if isinstance(part, ast.Constant) else "{key}" if "key" in ast.unparse(part) else "…"
+            for part in text.values
+        )
+        for text in source.nodes(path, ast.JoinedStr)
+    ]
+    plain = [node.value for node in source.nodes(path, ast.Constant) if id(node) not in parts]
+    return [*whole, *(text for text in plain if isinstance(text, str) and text in written(path))]
+
+
+def test_a_key_is_to_do_something_everywhere() -> None:
+    """`alt+i to connect one`, not `alt+i connects one`: in sentences as well, and for a command behind its slash."""
+    paths = [path for path in source.files() if {"ui", "turns"} & set(path.parts)]
+    assert [(source.name(path), text) for path in paths for text in said(path) if _KEYED.search(text)] == []
+    wrong = (
+        "{app.setup} connects one",
+        "ctrl+q quits",
+        "{key} sends",
+        "· /redo undoes it",
+        "F1 lists",
+        "· e shows all",
+    )
+    assert all(map(_KEYED.search, wrong))
+
+
 _SPELLED = re.compile(
     r"\b[Ee]sc\b|[⏎↵]|\b[Pp]g(?:[Uu]p|[Dd]n)\b|\b(?:Ctrl|Alt|Shift)\+[A-Za-z]|\b(?:ctrl|alt|shift)-[a-z]\b"
 )

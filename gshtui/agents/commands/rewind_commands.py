@@ -288,7 +288,7 @@ def _render_rewind(invocation: Invocation, result: RewindResult) -> Outcome:
     if result.done is not None:
         done = result.done
         text = f"Back before “{one_line(done.prompt, 80)}”, in the conversation {done.session.id}. {_files(done)}"
-        said = ToastView(f"{_files(done)} /redo goes back to where you were.", _TOAST, draft=done.prompt)
+        said = ToastView(f"{_files(done)} /redo to go back to where you were.", _TOAST, draft=done.prompt)
         return Outcome(_data(done), text, view=said, intent=_change(invocation, done.session))
     rows: list[dict[str, Any]] = [
         {"number": one.number, "message": one.seq, "at": one.at, "text": one.text} for one in result.prompts

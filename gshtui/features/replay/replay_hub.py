@@ -72,12 +72,12 @@ class ReplayHub(WindowHub):
     def _reads(self, parameters: Returns[Any]) -> None:
         action = self._hub.registry.action(parameters)
         if action.effect is not Effect.READ:
-            raise CommandError("This is a replay: nothing is changed or run in it.", hint="ctrl+q ends it.")
+            raise CommandError("This is a replay: nothing is changed or run in it.", hint="ctrl+q to end it.")
 
     async def run(self, line: str | Returns[object], *, ask: Ask | None = None, front: str = "") -> Outcome:
         value = self._hub.bound(line) if isinstance(line, str) else line
         if value is None:
-            raise CommandError("This is a replay: it runs no such line.", hint="ctrl+q ends it.")
+            raise CommandError("This is a replay: it runs no such line.", hint="ctrl+q to end it.")
         self._reads(value)
         return await self._hub.run(value, ask=ask, front=front)
 

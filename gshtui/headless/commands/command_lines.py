@@ -181,7 +181,7 @@ async def _talk(hub: Hub, view: TalkView, progress: Progress) -> None:
 
     command = hub.registry.get("talk")
     name = one_line(view.name or view.agent, 40)
-    write_all(STDERR, shown(f"You talk with {name}. An empty line or ctrl+d ends it.\n", STDERR))
+    write_all(STDERR, shown(f"You talk with {name}. Press ctrl+d to end it.\n", STDERR))
     while True:
         await progress.stop()
         write_all(STDERR, own("you> "))

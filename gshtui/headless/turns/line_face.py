@@ -35,18 +35,18 @@ HELP = """\
 Here:
 /questions: what waits for you. /agent answer NAME has the choices, /agent answer NAME NUMBER answers.
 /clear: start a new conversation.
-/resume ID: continue another one. /session ls lists them.
+/resume ID: continue another one. /session ls to list them.
 /mode MODE: plan, ask, edit, auto or yolo, from the next prompt on.
 /model MODEL: another model, from the next prompt on.
-/quit: leave. ctrl+d does the same.
+/quit or ctrl+d: leave.
 Everywhere:"""
 FOR_WINDOW = {
-    "settings": "/config show ui has the settings about looks. /config set KEY VALUE changes one.",
-    "theme": "Nothing has colours here. /config set ui.theme NAME changes the window's theme.",
-    "setup": "/quit, then gsh-tui login connects a model. /model list has those that are connected.",
-    "notices": "Each notice was a line here. /logs WORDS finds what is gone.",
+    "settings": "/config show ui has the settings about looks. /config set KEY VALUE to change one.",
+    "theme": "Nothing has colours here. /config set ui.theme NAME to change the window's theme.",
+    "setup": "/quit, then gsh-tui login to connect a model. /model list has those that are connected.",
+    "notices": "Each notice was a line here. /logs WORDS to find what is gone.",
     "diff": "!git diff shows the uncommitted changes. /diff A B compares two files.",
-    "keys": "No keys here but those of your terminal. /help lists the words.",
+    "keys": "No keys here but those of your terminal. /help to list the words.",
 }
 """Words that open a view of the window → which word does the same here."""
 _OF_LATEST = ("fork", "redo", "rewind")
@@ -98,7 +98,7 @@ class LineFace:
                 streams.complain("that line is not text, so nothing was sent.")
                 continue
             except KeyboardInterrupt:
-                streams.result("\nNothing was sent. /quit leaves.")
+                streams.result("\nNothing was sent. /quit to leave.")
                 continue
             if line in ("/quit", "/exit"):
                 return exits.DONE
@@ -224,9 +224,9 @@ class LineFace:
         if not said and again:
             streams.result("Nothing waits for you.")
         elif everything and over:
-            streams.result(f"{len(over)} ended. /agents lists them.")
+            streams.result(f"{len(over)} ended. /agents to list them.")
         elif not said and everything:
-            streams.result("No other agents here. /spawn starts one.")
+            streams.result("No other agents here. /spawn to start one.")
 
     def _agents(self) -> list[AgentRow] | int:
         """The agents in terminals of this folder; or the exit code, once it was said why they cannot be listed."""

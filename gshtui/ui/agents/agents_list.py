@@ -235,7 +235,7 @@ def _left_out(listing: AgentListing) -> list[str]:
         parts.append(f"{listing.elsewhere} elsewhere")
     if listing.archived:
         parts.append(f"{listing.archived} archived")
-    return [f"{' · '.join(parts)} · e shows all"] if parts else []
+    return [f"{' · '.join(parts)} · e to show all"] if parts else []
 
 
 @lru_cache(maxsize=512)
@@ -416,9 +416,9 @@ def spending(agent: AgentView, *, window: bool = True) -> str:
     if agent.row.kind == "cli" and not agent.row.tokens and not agent.row.context:
         return ""
     estimate = "" if agent.exact or not agent.row.context else "~"
-    size = f"/{figures.tokens(agent.row.window)}" if agent.row.window and window else ""
+    size = f" of {figures.tokens(agent.row.window)}" if agent.row.window and window else ""
     cost = figures.money(agent.known_cost, known=agent.cost_known)
-    return f"{estimate}{figures.tokens(agent.row.context)}{size} · {cost}"
+    return f"{estimate}{figures.tokens(agent.row.context)}{size} tokens · {cost}"
 
 
 def _clean(text: str) -> str:

@@ -28,7 +28,7 @@ from gshtui.ui.kit.widgets.side_pane import Pane
 if TYPE_CHECKING:
     from gshtui.ui.kit.widgets.search_line import SearchLine
 
-EMPTY = "Agents appear here: {agents.spawn} starts one."
+EMPTY = "Agents appear here: {agents.spawn} to start one."
 AT_ONCE = 12
 """Up to this many agents, every change is shown at once."""
 SLOWLY = 0.25

@@ -71,7 +71,7 @@ def draw_question(pane: Widget, asked: ShownQuestion) -> None:
     subject = one_line(request.subject, 200) if changes or program else ""
     heading = f"◆ {question_title(request, name, subject)}"
     of = f" · {asked.place} of {asked.count}" if asked.count > 1 else ""
-    tail = of if known else f"{of} · {key_of(pane, 'approval.focus')} answers"
+    tail = of if known else f"{of} · {key_of(pane, 'approval.focus')} to answer"
     room = width - 4 - cell_len(tail)
     named = (program or request.effect == "write") and subject == request.subject and cell_len(heading) <= room
     if program and not named and not changes:  # it has rows of its own

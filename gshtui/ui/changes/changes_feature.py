@@ -179,7 +179,7 @@ class ChangesFeature(Feature):
                 self._store(pane, lambda kept: _with_comment(kept, changed, said))
 
         title = f"Comment on {fresh.place}"
-        later = f"{key_of(self.window.input_line, 'diff.send')} sends all comments later"
+        later = f"{key_of(self.window.input_line, 'diff.send')} to send all comments later"
         self.window.push_screen(InputScreen(title, text=fresh.text, hint=later, lines=True, does="keep it"), write)
 
     async def _send(self, pane: DiffPane) -> None:

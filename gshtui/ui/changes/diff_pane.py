@@ -148,9 +148,11 @@ class DiffPane(TabPane):
         gone = sum(not rows_of(self.document, one) for one in self.comments)
         count = "1 comment" if len(self.comments) == 1 else f"{len(self.comments)} comments"
         lost = f", {gone} on lines that have changed since" if gone else ""
-        said = f"{count}{lost}, not sent yet · {key_of(self, 'diff.send')} sends"
+        said = f"{count}{lost}, not sent yet · {key_of(self, 'diff.send')} to send"
         if self.comment_here is not None:
-            said += f" · {key_of(self, 'diff.comment')} changes this one, {key_of(self, 'diff.uncomment')} removes it"
+            said += (
+                f" · {key_of(self, 'diff.comment')} to change this one · {key_of(self, 'diff.uncomment')} to remove it"
+            )
         self._said.update(Content.styled(said, "$foreground-muted"))
 
     def on_mount(self) -> None:

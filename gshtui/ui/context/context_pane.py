@@ -153,7 +153,7 @@ def chosen(state: ContextState, step: int) -> ContextState:
     return replace(state, chosen=names[max(0, min(len(names) - 1, at))])
 
 
-EMPTY = "Nothing has been sent yet: {context.inspect} shows what the model would get."
+EMPTY = "Nothing has been sent yet: {context.inspect} to see what the model would get."
 
 
 class ContextPane(Pane):

@@ -154,7 +154,7 @@ def caption(state: TimelineState, look: TimelineRange, width: int) -> list[Conte
     growth = mark.tokens - before.tokens if before is not None else 0
     when = time.strftime(" · %H:%M", time.localtime(mark.at)) if mark.at and look.cursor >= 0 else ""
     number = f"#{at + 1} " if look.cursor >= 0 else ""
-    change = f" · {growth:+,d}" if growth else ""
+    change = f" · {units.change(growth)}" if growth else ""
     first = Content.assemble(
         (number, "$foreground-muted"),
         (f"{estimate}{figures.tokens(mark.tokens)}", "bold"),
@@ -267,7 +267,7 @@ class TimelinePane(Pane):
             return Content()  # it tells nothing yet
         chart = figures.columns([mark.tokens for mark in marks], 1)[0]
         grown = marks[-1].tokens - marks[-2].tokens
-        change = f" {'+' if grown > 0 else '−'}{figures.tokens(abs(grown))}" if grown else ""
+        change = f" {units.change(grown)}" if grown else ""
         return self._summed(Content.assemble((chart, "$primary"), change))
 
     def _fitting(self) -> TimelineRange:

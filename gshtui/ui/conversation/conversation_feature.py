@@ -160,7 +160,7 @@ class ConversationFeature(Feature):
         picker = Picker(
             "Model",
             [model_choice(one, models) for one in models],
-            empty="No model connected: /setup connects one.",
+            empty="No model connected: /setup to connect one.",
             hint="{list.choose} to keep it · {list.close} to go back",
             headings=HEADINGS,
         )

@@ -47,7 +47,7 @@ PAGE = 200
 """Messages loaded at a time."""
 _PROGRAM = "gsh-tui: one window for your shell and all your AI agents"
 _EMPTY = "{agents.spawn} start an agent · {app.sessions} resume · / commands"
-_OFFLINE = "No model connected: {app.setup} connects one."
+_OFFLINE = "No model connected: {app.setup} to connect one."
 
 
 class ConversationPane(Vertical):

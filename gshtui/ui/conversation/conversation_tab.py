@@ -36,7 +36,7 @@ def empty_words(name: str) -> str:
     """What the tab says before the first message."""
     return (
         f"No messages yet.\n\nType below what {one_line(name, 40)} should do, and press enter. "
-        "{tabs.view} shows its terminal."
+        "{tabs.view} to show its terminal."
     )
 
 

@@ -53,7 +53,7 @@ class ShownWorkflows(msgspec.Struct):
             self.names[event.run] = (event.workflow, len(event.steps))
             how = "goes on" if event.resumed else "begins"
             text = f"Workflow {event.workflow} {how}: {event.description or event.run}"
-            hint = f"`alt+x` shows it in a tab; `workflow cancel {event.run[:8]}` ends it."
+            hint = f"`alt+x` to show it in a tab · `workflow cancel {event.run[:8]}` to end it"
             return [Put(NoticeEntry(f"workflow {event.run} {event.resumed}", "quiet", text, hint))]
         run: str = getattr(event, "run", "")
         if run not in self.names:

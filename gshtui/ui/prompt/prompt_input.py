@@ -435,7 +435,7 @@ class PromptInput(FoldingArea):
         self.past.add(value)
         if not self._cleared:
             self._cleared = True
-            self.notify(f"Cleared. {key_of(self, 'prompt.yank')} brings it back.", timeout=3, markup=False)
+            self.notify(f"Cleared. {key_of(self, 'prompt.yank')} to bring it back.", timeout=3, markup=False)
         return True
 
     # Scrolling: the list, a draft that is larger than the input, or else what is above

@@ -215,7 +215,7 @@ class SetupCard:
         if more := programs[most:]:
             rows.append(PickerChoice(_MORE, f"… {len(more)} more", ", ".join(title for _, title in more)))
         if not found:
-            rows.append(PickerChoice(_NOTHING, "Without a model", "run, read and find work at once"))
+            rows.append(PickerChoice(_NOTHING, "Without a model", "use /run, /read and /find at once"))
         rows.append(PickerChoice(_THEME, "Theme", self._host.theme, group="Can wait"))
         if (shell := await self._shell()) is not None:
             rows.append(PickerChoice(_SHELL, "Shell reporting", f"agents know what you run: one line in {shell.name}"))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gshtui.ui.kit.widgets.search_line import SearchLine
     from gshtui.ui.shell.shell_view import ShellLogBody, ShellLogView
 
-EMPTY = "No shell commands yet: {terminal.shared} opens a shell, ! runs a command."
+EMPTY = "No shell commands yet: {terminal.shared} to open a shell, ! to run a command."
 _TYPED = 0.12
 """Seconds after the last keystroke until the record is queried."""
 

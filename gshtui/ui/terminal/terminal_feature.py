@@ -63,7 +63,7 @@ class UnmetTerminals:
             return
         line = self._window.input_line
         if getattr(line, "text", ""):  # the person is typing
-            words = f"{command} needs a terminal: {key_of(line, 'terminal.shared')} opens one."
+            words = f"{command} needs a terminal. Press {key_of(line, 'terminal.shared')} to open one."
             self._window.notify(words, severity="warning", markup=False)
             return
         words = f"{command} needs a terminal. Press {key_of(line, 'prompt.submit')} to run it here."

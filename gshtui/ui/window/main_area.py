@@ -101,15 +101,15 @@ class SessionOffer(Static):
         if not self.session:
             return
         key = Content.styled(f"{key_of(self, 'session.continue')} ", "bold $primary")
-        listing = Content.assemble((f"{key_of(self, 'app.sessions')} ", "bold $primary"), "lists all")
-        room = (self.content_size.width or self.screen.size.width - 2) - key.cell_length - len("continues “” · ")
+        listing = Content.assemble((f"{key_of(self, 'app.sessions')} ", "bold $primary"), "for all")
+        room = (self.content_size.width or self.screen.size.width - 2) - key.cell_length - len("to continue “” · ")
         room -= listing.cell_length
         facts = self._facts
         while facts and cell_len(" · ".join(facts)) + 3 > room - min(_TITLE, cell_len(self._title)):
             facts = facts[:-1]
         about = Content.styled("".join(f" · {fact}" for fact in facts) + " · ", "$foreground-muted")
         title = fit(self._title, max(1, room + 3 - about.cell_length))
-        first = Content.assemble(key, "continues ", (f"“{title}”", "bold"), about)
+        first = Content.assemble(key, "to continue ", (f"“{title}”", "bold"), about)
         self._listing = (1 + first.cell_length, 1 + first.cell_length + listing.cell_length)  # behind the padding
         self.update(Content.assemble(first, listing))
 

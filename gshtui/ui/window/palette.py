@@ -319,7 +319,9 @@ class PaletteScreen(FilteredList[PaletteEntry | None]):
             for ranked, line in zip(found, list_lines(rows, self.room, _LABEL), strict=True):
                 options.append(Option(line, id=str(len(self.listed))))
                 self.listed.append(ranked.entry)
-        self.show(options, fit(f"Nothing found for “{words}”. {key_of(self, 'app.help')} lists every key.", self.room))
+        self.show(
+            options, fit(f"Nothing found for “{words}”. {key_of(self, 'app.help')} to list every key.", self.room)
+        )
         kept = next((at for at, entry in enumerate(self.listed) if before and entry.id == before.id), 0)
         if self.listed:
             self.choices.highlighted = self.choices.get_option_index(str(kept if not words else 0))

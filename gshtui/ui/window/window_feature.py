@@ -91,7 +91,7 @@ class WindowFeature(Feature):
         host = self._host
         if not await host.interrupt():
             host.notify(
-                f"{key_of(host.input_line, 'app.quit')} quits. The conversation is kept.", markup=False, timeout=4
+                f"{key_of(host.input_line, 'app.quit')} to quit. The conversation is kept.", markup=False, timeout=4
             )
 
     def _show_notices(self) -> None:
@@ -127,5 +127,5 @@ class WindowFeature(Feature):
             self._host.publish(SessionChangeRequested(agent=self._host.front, session=session))
         else:
             key = key_of(self._host.input_line, "app.sessions")
-            words = f"No earlier conversation to continue here. {key} lists all conversations."
+            words = f"No earlier conversation to continue here. Press {key} to list all conversations."
             self._host.notify(words, markup=False, timeout=4)

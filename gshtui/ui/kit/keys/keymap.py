@@ -45,7 +45,7 @@ def effective_keymap(
             continue
         if id not in KEYS:
             near = difflib.get_close_matches(id, KEYS, n=1, cutoff=0.6)
-            hint = f"Did you mean {near[0]!r}?" if near else "F1 lists the keys with their ids."
+            hint = f"Did you mean {near[0]!r}?" if near else "Press F1 to list the keys with their ids."
             problems.append(f"[keybindings] has an unknown key id: {id!r}. {hint}")
             continue
         keys = [normalised_key(key) for key in text.split(",") if key.strip()]
