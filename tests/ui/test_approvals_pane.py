@@ -953,6 +953,16 @@ async def test_a_question_with_boxes_stays_open_and_its_cursor_in_place_until_it
         assert app.focused is app.area.input and not app.pane.display
 
 
+@pytest.mark.parametrize("size", [(120, 35), (80, 24), (61, 20)])
+async def test_one_empty_row_is_above_the_choices_of_a_question_that_the_title_says(size: tuple[int, int]) -> None:
+    app = AskedByPrograms()
+    async with app.run_test(size=size) as pilot:
+        app.pane.consume([asking("Which?", "a", "b", detail="")])
+        await app.review(pilot)
+        title, answers = app.query_one("#approval-title").region, app.query_one(Answers).region
+        assert answers.y - title.bottom == 1
+
+
 async def test_what_a_choice_is_said_to_do_has_a_column_of_its_own_where_it_fits() -> None:
     app = AskedByPrograms()
     async with app.run_test(size=(80, 24)) as pilot:
@@ -1175,6 +1185,8 @@ async def test_one_key_and_enter_deny_with_a_reason(fields: dict[str, str]) -> N
         assert ("alt+u deny" in app.heading) is ("subject" not in fields)
         await app.press(pilot, "alt+u", *"1 use make", gap=0.01)
         assert "enter to deny" in app.heading
+        bound = app.screen.active_bindings
+        assert [bound[key].binding.description for key in ("enter", "escape")] == ["Deny", "Back"]
         await app.press(pilot, "enter", after=0.01)
         assert app.answers == [("a1", "deny", "1 use make")]
         assert app.focused is app.area.input and not app.area.input.text

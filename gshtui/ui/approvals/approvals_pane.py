@@ -91,6 +91,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         bind("approval.previous", "turn(-1)"),
         bind("approval.up", "mark(-1)"),
         bind("approval.down", "mark(1)"),
+        bind("approval.give", "give_reason"),
         bind("approval.choose", "choose"),
         bind("approval.next_hunk", "hunk(1)"),
         bind("approval.previous_hunk", "hunk(-1)"),
@@ -169,6 +170,8 @@ class ApprovalsPane(Vertical, can_focus=True):
             return False
         if action == "answer" and shown is not None:
             return any(offer.choice == parameters[0] for offer in self.state.offered) and not asked_fields(shown)
+        if action == "give_reason":
+            return self._keys.in_reason and self._keys.reason_counts
         if action == "hunk":
             return shown is not None and self.query_one(QuestionView).has_changes
         if action == "turn":
@@ -341,6 +344,10 @@ class ApprovalsPane(Vertical, can_focus=True):
         """Give the marked answer by a click in the key bar. Keys arrive in `on_key`."""
         await self.action_answer(self.query_one(Answers).marked)
 
+    async def action_give_reason(self) -> None:
+        """Deny with what is written. Keys arrive in `on_key`."""
+        await self._end_reason(give=True)
+
     def action_hunk(self, step: int) -> None:
         """Go to another change of the question."""
         self.query_one(QuestionView).show_change(step)
@@ -437,7 +444,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         key = event.key
         action = self._bound.action(self, key)
         letter = event.character if event.is_printable and event.character and "+" not in key else ""
-        if self._keys.in_reason and key in ("enter", "ctrl+m", "escape"):
+        if self._keys.in_reason and (key in ("enter", "ctrl+m", "escape") or action == "give_reason"):
             event.stop()
             await self._end_reason(give=key != "escape")
             return

@@ -65,7 +65,6 @@ def draw_question(pane: Widget, asked: ShownQuestion) -> None:
     place.display = bool(where) and view.display
     place.update(Content("\n".join(where)))
     roomy = height >= _ROOMY
-    pane.set_class(roomy, "-roomy")
     changes = bool(request.diff) or any(line.kind in ("add", "remove") for line in parts.head)
     program = request.effect == PROGRAM
     subject = one_line(request.subject, 200) if changes or program else ""
@@ -93,6 +92,7 @@ def draw_question(pane: Widget, asked: ShownQuestion) -> None:
     else:  # it gives way, and is read on after what is asked
         told = view.fit(inner, most, named=named, tail=False)
         view.fit(inner, told, named=named)
+    pane.set_class(roomy and not view.says_nothing, "-roomy")
     general = program and is_general(subject, request.detail)
     if named and (view.above or view.hidden) and cell_len(heading) > room - _MORE and not general:
         view.fit(inner, told)  # the title will shorten it

@@ -277,6 +277,11 @@ class QuestionView(ScrollView, can_focus=False):
         self._scrolled()
 
     @property
+    def says_nothing(self) -> bool:
+        """Whether its one row is empty, since the title says all."""
+        return not self._height
+
+    @property
     def above(self) -> int:
         """Rows above the visible part."""
         return self.scroll_offset.y

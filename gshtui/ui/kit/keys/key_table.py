@@ -543,6 +543,7 @@ KEYS: dict[str, Key] = {
     "approval.up": Key("up,left", "Up", "Mark the previous answer", "Approvals"),
     "approval.down": Key("down,right", "Down", "Mark the next answer", "Approvals"),
     "approval.choose": Key("enter", "Choose", "Give the marked answer", "Approvals", show=True),
+    "approval.give": Key("enter", "Deny", "Deny with the reason that is written", "Approvals", show=True),
     "approval.once": Key("1", "Allow once", "Allow once", "Approvals", show=True),
     "approval.session": Key("2", "For the session", "Allow this exact call for the session", "Approvals", show=True),
     "approval.always": Key("3", "Always", "Always allow: shows the rule first", "Approvals", show=True),
