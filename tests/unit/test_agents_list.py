@@ -152,6 +152,18 @@ def test_the_end_of_what_the_marked_agent_said_takes_the_rows_that_a_wide_list_l
     assert "line 49" not in "".join(line.plain for line in draw_agents(listing, 40, NOW, "0009", 30)[0])
 
 
+def test_what_is_asked_keeps_its_file_and_is_whole_where_there_are_rows() -> None:
+    asks = "Change /home/somebody/projects/aurora/compiler/sources/lexer.py?"
+    listing = list_agents(after(*changed(msgspec.structs.replace(CLAUDE, doing=asks), SEARCH)))
+    for width in (24, 40, 80):
+        lines = [line.plain for line in draw_agents(listing, width, NOW)[0]]
+        assert any(re.search(r"Change .*…/lexer\.py\?", line) for line in lines), (width, lines)
+        whole = [line.plain for line in draw_agents(listing, width, NOW, "0002", 40)[0]]
+        assert asks.replace(" ", "") in "".join("".join(whole[len(lines) :]).split()), (width, whole)
+        cut = [line.plain for line in draw_agents(listing, width, NOW, "0002", len(lines))[0]]
+        assert len(cut) <= len(whole) and all(cell_len(line) <= width for line in [*whole, *cut])
+
+
 def test_what_is_said_of_one_agent() -> None:
     def drawn(*events: Event, width: int = 40, chosen: str = "") -> list[str]:
         lines = draw_agents(list_agents(after(*events)), width, NOW, chosen)[0]
@@ -165,7 +177,7 @@ def test_what_is_said_of_one_agent() -> None:
         "42.0k of 200k tokens · $0.12",
     ]
     assert drawn(*changed(CLAUDE)) == ["◆ claude needs you 40 s", "May it edit src/lexer.py?"]
-    assert "waiting by hook · 40 s · May it edit src/lexer.py?" in drawn(*changed(CLAUDE), width=80, chosen="0002")
+    assert "needs you, by hook · 40 s · May it edit src/lexer.py?" in drawn(*changed(CLAUDE), width=80, chosen="0002")
     assert drawn(*changed(DONE)) == ["✓ docs done · 1 new · The README na… 2 h"]
     wide = drawn(*changed(SEARCH, CLAUDE), width=120)
     assert wide[0] == "state name program task or last line branch cost age" and len(wide) == 3

@@ -19,7 +19,7 @@ from textual.content import Content
 from gshtui.ui.agents.agents_state import AgentsState, AgentView
 from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.drawing.themes import STATUS_SIGNS
-from gshtui.ui.kit.widgets.fitted_text import fit_middle
+from gshtui.ui.kit.widgets.fitted_text import fit_middle, fit_paths
 from gshtui.ui.kit.widgets.list_rows import TableColumn, aligned, column, heading_line, room_left, table_width
 
 ENDED_SHOWN = 4
@@ -197,8 +197,9 @@ def draw_agents(
         lines += own
         owners += [agent.id] * len(own)
     below = [Content.styled(words, _MUTED).truncate(width, ellipsis=True) for words in _left_out(listing)]
-    below += [line for one in listing.placed if one.agent.id == chosen for line in _details(one.agent, width, now)]
     marked = next((one.agent for one in listing.placed if one.agent.id == chosen), None)
+    if marked is not None:
+        below += _details(marked, width, now, rows - len(lines) - len(below))
     if columns and marked is not None:
         below += _last_words(marked, width, rows - len(lines) - len(below) - 1)
     return [*lines, *below], [*owners, *[""] * len(below)]
@@ -254,6 +255,7 @@ def _lines(
     indent = " " * (_INDENT * (depth - 1)) + ("└ " if depth else "")
     if columns:
         cells = _cells(agent, age, left, indent, chosen)
+        cells[3] = [(fit_paths(text, columns[3].width), look) for text, look in cells[3]]
         lines = [Content.assemble(*aligned(cells, columns, "")).truncate(width, ellipsis=True)]
     else:
         room = max(8, width - len(indent))
@@ -261,7 +263,7 @@ def _lines(
         asks = agent.waits_now and task
         lines = [Content.assemble(indent, _head(agent, room, age, chosen, state, "" if asks else task))]
         if asks:
-            lines.append(Content.assemble(" " * len(indent), "  ", task).truncate(width, ellipsis=True))
+            lines.append(Content(f"{' ' * len(indent)}  {fit_paths(task, width - len(indent) - 2)}"))
     if agent.row.exceeds and not agent.ended:
         lines.append(
             Content.styled(f"  {_clean(agent.row.mode_words)}", "bold $warning").truncate(width, ellipsis=True)
@@ -382,22 +384,28 @@ def _cost(agent: AgentView) -> str:
     return "" if silent else figures.money(agent.known_cost, known=agent.cost_known)
 
 
-def _details(agent: AgentView, width: int, now: float) -> list[Content]:
-    """All that is known of the agent under the cursor: what it is made of, how that is known, what it has used."""
+def _details(agent: AgentView, width: int, now: float, room: int) -> list[Content]:
+    """All that is known of the agent under the cursor: what it is made of, how that is known, what it has used; whole
+    where there are as many rows.
+    """
     mode = _clean(agent.row.mode_words) or (f"{agent.mode} mode" if agent.mode not in (None, "ask") else "")
     model = _clean(agent.model)
     kinds = [
         " · ".join(word for word in (_clean(agent.made_of), name, mode) if word) for name in (model, _short_name(model))
     ]
     facts = [_longest_that_fits(kinds, width)] if kinds[0] else []
-    source = "" if agent.row.status_source == "event" else f" by {agent.row.status_source}"
-    facts.append(" · ".join(filter(None, (f"{agent.status}{source}", age_of(agent, now), _clean(agent.row.doing)))))
+    source = "" if agent.row.status_source == "event" else f", by {agent.row.status_source}"
+    state = "needs you" if agent.waits_now else agent.status
+    facts.append(" · ".join(filter(None, (f"{state}{source}", age_of(agent, now), _clean(agent.row.doing)))))
     if waits := agent.queued + len(agent.messages):
         why = f": {_clean(agent.row.held_up)}" if agent.row.held_up else ""
         facts.append(f"{f'{waits} prompts' if waits > 1 else 'prompt'} not sent{why}")
     if spent := spending(agent):
         facts.append(_longest_that_fits((spent, spending(agent, window=False)), width))
-    return [Content(), *(Content.styled(fact, _MUTED).truncate(width, ellipsis=True) for fact in facts)]
+    lines = [line for fact in facts for line in Content.styled(fact, _MUTED).wrap(width)]
+    if len(lines) >= room:
+        lines = [Content.styled(fact, _MUTED).truncate(width, ellipsis=True) for fact in facts]
+    return [Content(), *lines]
 
 
 def _short_name(model: str) -> str:

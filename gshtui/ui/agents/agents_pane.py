@@ -33,7 +33,7 @@ AT_ONCE = 12
 """Up to this many agents, every change is shown at once."""
 SLOWLY = 0.25
 """Seconds between redraws of a longer list."""
-_ROOMY = 22
+_ROOMY = 26
 """Columns from which on the title says how many wait for the person, or of how many what was found is."""
 _WIDE = 34
 """Columns from which on it says all of both."""

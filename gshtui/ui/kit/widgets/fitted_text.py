@@ -34,6 +34,16 @@ def fit_middle(text: str, width: int) -> str:
     return set_cell_size(text, max(0, width - cell_len(end))).rstrip() + end
 
 
+def fit_paths(text: str, width: int) -> str:
+    """The text in at most `width` cells; a path in it gives way first, in front of its file's name."""
+    for word in sorted(text.split(" "), key=cell_len, reverse=True):
+        folder, slash, name = word.rpartition("/")
+        if folder and (excess := cell_len(text) - width) > 0:
+            cut = set_cell_size(folder, max(0, cell_len(folder) - excess - 1)).rstrip()
+            text = text.replace(word, f"{cut}…{slash}{name}", 1)
+    return fit(text, width)
+
+
 def fit_left(text: str, width: int) -> tuple[str, int]:
     """The end of the text in at most `width` cells, and how many characters are missing at its start (less the `…`)."""
     text = escape_lines(text)
