@@ -33,6 +33,7 @@ from gshtui.ui.kit.transcript.entries import (
 from gshtui.ui.kit.transcript.entry_blocks import CACHED_LINES
 from gshtui.ui.kit.transcript.markdown_renderer import parser_loading
 from gshtui.ui.kit.transcript.transcript import Transcript
+from gshtui.ui.kit.transcript.turn_rows import unfolded
 from tests.kit.transcript_host import TranscriptHost, screen_rows, wait_until_drawn
 
 DIFF = "--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n"
@@ -282,6 +283,13 @@ async def test_a_long_change_says_how_many_lines_are_left(lines: int, rest: str)
         shown = [row.removeprefix("  │ ") for row in screen_rows(app.transcript)[1:] if row]
         assert len([row for row in shown if "+ line" in row]) == (30 if rest else lines)
         assert ("\n".join(shown[30:]) == rest) if rest else not any("more" in row for row in shown)
+
+
+def test_each_change_that_waits_for_an_answer_is_shown_however_many_rows_they_take() -> None:
+    diff = "--- a/x\n+++ b/x\n@@ -0,0 +1,25 @@\n" + "+x\n" * 25
+    asked = [ToolEntry(id, "edit", "x", status="asked", diff=diff) for id in "ab"]
+    assert unfolded(asked, 5) == [True, True]
+    assert unfolded([replace(one, status="ok") for one in asked], 5) == [False, True]
 
 
 @pytest.mark.parametrize(("width", "count"), [(60, 40), (60, 6), (150, 40), (150, 12)])

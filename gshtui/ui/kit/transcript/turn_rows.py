@@ -26,7 +26,7 @@ def unfolded(calls: Sequence[ToolEntry], most: int) -> list[bool]:
     rows += len(changed)
     for at in reversed(changed):
         rows += result_rows(calls[at], most)
-        shown[at] = rows <= TURN_ROWS or at == changed[-1]
+        shown[at] = rows <= TURN_ROWS or at == changed[-1] or calls[at].status == "asked"
     return shown
 
 
