@@ -155,7 +155,7 @@ async def test_the_marked_conversation_is_renamed_and_removed_by_keys_that_the_s
     async with app.run_test(size=(80, 24)) as pilot:
         await pressed(pilot, "up")
         named = str(app.screen.query_one(".dialog-hint", Static).content)
-        assert "ctrl+r to rename · ctrl+d to remove" in named and len(named) <= 72
+        assert "ctrl+r to rename · ctrl+d to remove" in named and named.endswith("escape to close") and len(named) <= 72
         assert app.picker.chosen == "a1"
         await pressed(pilot, "ctrl+r", "end", *" at last", "enter")
         assert app.source.asked == [RenameSession(session="a1", title=f"{HERE[0].title} at last")]

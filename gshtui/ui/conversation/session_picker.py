@@ -40,10 +40,8 @@ WIDE = 110
 _PREVIEWED = 12
 _SEARCHED = 3
 """Letters from which on the messages are searched."""
-_HINT = (
-    "{list.choose} to open · {sessions.rename} to rename · {sessions.remove} to remove · {sessions.folders} all folders"
-)
-_MORE = " · {sessions.branch} next branch · {list.close} to close"
+_HINT = "{list.choose} to open · {sessions.rename} to rename · {sessions.remove} to remove · {list.close} to close"
+_MORE = " · {sessions.folders} all folders · {sessions.branch} next branch"
 """Named as well where the screen is wide."""
 
 
