@@ -1187,6 +1187,7 @@ async def test_one_key_and_enter_deny_with_a_reason(fields: dict[str, str]) -> N
         assert "enter to deny" in app.heading
         bound = app.screen.active_bindings
         assert [bound[key].binding.description for key in ("enter", "escape")] == ["Deny", "Back"]
+        assert "j" not in bound and "n" not in bound, "letters are written"
         await app.press(pilot, "enter", after=0.01)
         assert app.answers == [("a1", "deny", "1 use make")]
         assert app.focused is app.area.input and not app.area.input.text

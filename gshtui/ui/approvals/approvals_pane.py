@@ -166,7 +166,7 @@ class ApprovalsPane(Vertical, can_focus=True):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """The key bar and F1 list only what this question offers, and no answer while one is being written."""
         shown = self.state.shown
-        if action in ("answer", "mark", "choose") and self.writing:
+        if action in ("answer", "mark", "choose", "turn", "hunk", "scroll") and self.writing:
             return False
         if action == "answer" and shown is not None:
             return any(offer.choice == parameters[0] for offer in self.state.offered) and not asked_fields(shown)
