@@ -19,7 +19,7 @@ from tests.kit.home import Home
 from tests.kit.recorded_fleet import changed, row
 from tests.kit.recorded_shell import FakeRecord
 from tests.kit.terminal_agents import wait_until
-from tests.kit.window import Window
+from tests.kit.window import Window, at_rest
 from tests.kit.window import settled as rested
 
 WIDE = (200, 50)
@@ -436,3 +436,20 @@ async def test_a_name_that_was_begun_before_there_were_commands_means_what_it_do
         await rested(pilot)
         assert [line.removeprefix("/") for line in app.hub.ran if isinstance(line, str)] == ran
         assert app.bench.input.text == left
+
+
+@pytest.mark.parametrize("typed", ["", "x"])
+async def test_a_pane_has_the_focus_again_once_there_is_room_unless_something_was_typed(typed: str) -> None:
+    app = Window()
+    async with at_rest(app, (120, 35)) as pilot:
+        await pilot.press("alt+2")
+        await rested(pilot)
+        pane = app.bench.panes["agents"]
+        assert pane.has_focus_within
+        await pilot.resize_terminal(80, 24)
+        await rested(pilot)
+        assert app.focused is app.bench.input
+        await pilot.press(*typed)
+        await pilot.resize_terminal(120, 35)
+        await rested(pilot)
+        assert pane.has_focus_within == (not typed) and app.bench.input.text == typed

@@ -92,6 +92,8 @@ class WorkbenchScreen(Screen[None]):
         """What had the focus before a side pane."""
         self._cramped = ""
         """The pane that fills the window only because there was no room beside the chat."""
+        self._displaced: tuple[Widget, str] | None = None
+        """What had the focus before there was no room for it, and what stood in the input then."""
         self.layout_now = layout.at_start()
         self.header = HeaderBar(project, branch, front)
         self.banner = Banner()
@@ -152,12 +154,20 @@ class WorkbenchScreen(Screen[None]):
             paint_now(self)
 
     def on_resize(self, event: events.Resize) -> None:
+        focused = self.focused
         beside = self.layout_now.with_zoom("")
         zoomed = self.layout_now.zoomed == self._cramped
         if self._cramped and zoomed and self._frame.fits(beside, self._cramped, app_of(self).size):
             self.set_layout(beside)
         else:
             self._arrange()
+        if focused is not None and not _is_shown(focused):
+            self._displaced = focused, self.input.text
+        elif self._displaced is not None and (focused, self.input.text) != (self.input, self._displaced[1]):
+            self._displaced = None
+        elif self._displaced is not None and _is_shown(self._displaced[0]):
+            self._displaced[0].focus()
+            self._displaced = None
 
     # What is shown, and how large
 
@@ -165,7 +175,7 @@ class WorkbenchScreen(Screen[None]):
         """Fit the layout to the terminal, with the focus on something visible."""
         self._place()
         focused = self.focused
-        if focused is None or not all(node.display for node in focused.ancestors_with_self if isinstance(node, Widget)):
+        if focused is None or not _is_shown(focused):
             self._focus_front()
 
     def _place(self) -> None:
@@ -382,3 +392,7 @@ class WorkbenchScreen(Screen[None]):
     async def action_below(self, action: str) -> None:
         """Run an action of the area below the chat, wherever the focus is."""
         await self.centre.below.run_action(action)
+
+
+def _is_shown(widget: Widget) -> bool:
+    return widget.is_attached and all(node.display for node in widget.ancestors_with_self if isinstance(node, Widget))
