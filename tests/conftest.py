@@ -21,7 +21,7 @@ from tests.kit.home import Home, end_hub_of_agents, end_servers, made_up_home, s
 from tests.kit.loopback_only import loopback_only
 from tests.kit.storms import examples
 
-pytest_plugins = ["tests.kit.failed_tests", "tests.kit.worker_faults", "tests.kit.warm_workers"]
+pytest_plugins = ["tests.kit.failed_tests", "tests.kit.worker_faults"]
 
 settings.register_profile(
     "house",

@@ -1,8 +1,7 @@
 """A program that has a warm program do what it is asked: `python -I -S warm_client.py SOCKET CALL WORD…`.
 
-It passes its folder, environment, standard streams and what else it has inherited on, sends the signals that it gets to
-who does the work, and ends as that does. On a terminal it becomes `gsh-tui` itself, which needs a session of its own
-there.
+It passes its folder, environment and standard streams on, sends the interrupts that it gets to who does the work, and
+ends as that does. On a terminal it becomes `gsh-tui` itself, which needs a session of its own there.
 """
 
 import json
@@ -17,27 +16,16 @@ def main(place: str, call: str, words: list[str]) -> int:
     if os.isatty(0) or os.isatty(1):
         os.execv(sys.executable, [sys.executable, "-m", "gshtui", *words])
     here = os.getcwd()  # noqa: PTH109 - pathlib takes as long to load as all else here
-    named = map(int, os.listdir("/dev/fd"))  # noqa: PTH208 - as above
-    inherited = sorted(number for number in named if number > 2 and is_open(number))
-    place_here = {"cwd": here, "env": dict(os.environ), "umask": umask()}
-    asked_of = {"call": call, "words": words, "inherited": inherited, **place_here}
+    asked_of = {"call": call, "words": words, "cwd": here, "env": dict(os.environ), "umask": umask()}
     fields = json.dumps(asked_of).encode()
     with socket.socket(socket.AF_UNIX) as asked:
         asked.connect(place)
-        socket.send_fds(asked, [f"{len(fields):8}".encode()], [0, 1, 2, *inherited])
+        socket.send_fds(asked, [f"{len(fields):8}".encode()], [0, 1, 2])
         asked.sendall(fields)
         pid = int(asked.recv(8, socket.MSG_WAITALL))
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
+        for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda number, _: os.kill(pid, number))
         return int(asked.recv(8, socket.MSG_WAITALL))
-
-
-def is_open(number: int) -> bool:
-    """Not the listing's own."""
-    try:
-        return os.get_inheritable(number)
-    except OSError:
-        return False
 
 
 def umask() -> int:

@@ -18,7 +18,6 @@ import json
 import os
 import pkgutil
 import select
-import shlex
 import shutil
 import signal
 import socket
@@ -39,7 +38,6 @@ from tests.kit import warm_client
 from tests.kit.command import DEADLINE, ROOT, CommandResult, environment
 
 PROGRAM = "gshtui.cli.entry:main"
-SERVE = "tests.kit.warm_program:serve_here"
 ROOMS = (
     "agents",
     "bus",
@@ -75,14 +73,6 @@ PRACTICE = (
 """Commands that the first of the forks has run before."""
 _LENGTH = 8
 """Digits in front of a request."""
-_MOST = 100
-"""Descriptors that come with a request."""
-lent = list[str]()
-"""The words that start a fork of the warm program that all workers of a run share; none: this process has its own."""
-_PYTHON = """#!{bash}
-if [[ "$1 $2 $3 $4" == "-P -m gshtui hub" && ! -t 0 && ! -t 1 ]]; then exec {warm} "${{@:4}}"; fi
-exec -a "$0" {cold} "$@"
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,43 +183,27 @@ class WarmProcess:
 
 
 class WarmProgram:
-    """Forks on request, from the first one on. Close it.
+    """Forks on request. Close it.
 
     Args:
         more: further modules to load.
         rooms: of the package that are loaded whole.
-        base: the warm program that it is a fork of, so that only the rest has to be loaded; of another process, the
-            words that start a program that forks from it.
-
-    Attributes:
-        python: what all forks, and what they start, take for their interpreter; of one without a base.
+        base: the warm program that it is a fork of, so that only the rest has to be loaded.
     """
 
-    def __init__(
-        self, *more: str, rooms: Sequence[str] = ROOMS, base: WarmProgram | Sequence[str] | None = None
-    ) -> None:
+    def __init__(self, *more: str, rooms: Sequence[str] = ROOMS, base: WarmProgram | None = None) -> None:
         self._ends = contextlib.ExitStack()
-        self._asked: socket.socket | None = None
+        self._asked, theirs = socket.socketpair()
         self._one_at_a_time = threading.Lock()
         self._process: subprocess.Popen[bytes] | WarmProcess
-        self._base = base
-        self._words = [",".join(rooms), *more]
-        self._first: WarmProgram = base._first if isinstance(base, WarmProgram) else self
-        self.python = self._interpreter() if self._first is self else ""
-
-    def _begin(self, env: Mapping[str, str]) -> socket.socket:
-        """Start the process that forks; the socket that it is asked by."""
-        asked, theirs = socket.socketpair()
+        words = [",".join(rooms), *more]
         with theirs:
-            if isinstance(self._base, WarmProgram):
-                forked = self._base.start(*self._words, call=SERVE, stdin=theirs.fileno(), cwd=ROOT)
-                self._process = WarmProcess(forked)
-            else:
-                program = self._base or [sys.executable, "-m", "tests.kit.warm_program"]
-                self._process = subprocess.Popen(
-                    [*program, *self._words], cwd=ROOT, env=env, stdin=theirs.fileno(), stdout=subprocess.DEVNULL
-                )
-        return asked
+            if base is not None:
+                call = f"{__name__}:serve_here"
+                self._process = WarmProcess(base.start(*words, call=call, stdin=theirs.fileno(), cwd=ROOT))
+                return
+            argv = [sys.executable, "-m", "tests.kit.warm_program", *words]
+            self._process = subprocess.Popen(argv, cwd=ROOT, env=environment(), stdin=theirs.fileno())
 
     def start(
         self,
@@ -248,7 +222,7 @@ class WarmProgram:
             terminal: one that becomes the fork's own, with all its standard streams; the caller's to close, too.
         """
         place = {"cwd": str(cwd or Path.cwd()), "env": environment(env), "umask": warm_client.umask()}
-        fields = {"call": call, "words": words, "inherited": (), **place}
+        fields = {"call": call, "words": words, **place}
         if terminal is not None:
             told = os.pipe()
             self._ask({**fields, "terminal": True}, [*(os.dup(terminal) for _ in range(3)), told[1]])
@@ -259,14 +233,12 @@ class WarmProgram:
         return WarmCommand(int(_line(told[0])), output[0], errors[0], told[0])
 
     def _ask(self, fields: Mapping[str, Any], theirs: Sequence[int]) -> None:
-        """Have a fork made. `theirs`: its standard streams, where is told how it ends, and what it inherits; they are
-        closed here."""
-        request = json.dumps({**fields, "python": self._first.python}).encode()
+        """Have a fork made. `theirs`: its standard streams, and where is told how it ends; they are closed here."""
+        request = json.dumps(fields).encode()
         try:
             with self._one_at_a_time:
-                self._asked = asked = self._asked or self._begin(fields["env"])
-                socket.send_fds(asked, [f"{len(request):{_LENGTH}}".encode()], list(theirs))
-                asked.sendall(request)
+                socket.send_fds(self._asked, [f"{len(request):{_LENGTH}}".encode()], list(theirs))
+                self._asked.sendall(request)
         finally:
             for descriptor in theirs:
                 os.close(descriptor)
@@ -278,19 +250,6 @@ class WarmProgram:
             call: as of `start`.
         """
         return [sys.executable, "-I", "-S", warm_client.__file__, str(self._place), call]
-
-    def _interpreter(self) -> str:
-        """One that starts hubs as forks, and is this process's own otherwise."""
-        own = Path(sys.executable)
-        file = self._place.with_name("bin") / own.name
-        file.parent.mkdir()
-        for name in ("lib", "lib64", "include", "pyvenv.cfg"):
-            file.parents[1].joinpath(name).symlink_to(own.parents[1] / name)
-        bash = shutil.which("bash", path=os.defpath)
-        warm, cold = shlex.join(self.argv()), shlex.quote(sys.executable)
-        file.write_text(_PYTHON.format(bash=bash, warm=warm, cold=cold))
-        file.chmod(0o700)
-        return str(file)
 
     @cached_property
     def _place(self) -> Path:
@@ -316,12 +275,10 @@ class WarmProgram:
 
     def _answer_one(self, client: socket.socket) -> None:
         with client, contextlib.suppress(ConnectionError):
-            length, streams, _, _ = socket.recv_fds(client, _LENGTH, _MOST)
-            if not length:
-                return  # it was killed before it asked
+            length, streams, _, _ = socket.recv_fds(client, _LENGTH, 3)
             told = os.pipe()
             fields = json.loads(client.recv(int(length), socket.MSG_WAITALL))
-            self._ask(fields, [*streams[:3], told[1], *streams[3:]])
+            self._ask(fields, [*streams, told[1]])
             pid = int(_line(told[0]))
             client.sendall(f"{pid:{_LENGTH}}".encode())
             if client in select.select([told[0], client], [], [])[0]:  # whoever stood for it was killed
@@ -351,8 +308,6 @@ class WarmProgram:
     def close(self) -> None:
         """End it; forks that still run go on."""
         self._ends.close()
-        if self._asked is None:
-            return
         self._asked.close()
         self._process.kill()
         self._process.wait(DEADLINE)
@@ -368,11 +323,6 @@ def run_gsh(
 ) -> CommandResult:
     """As `tests.kit.command.run_gsh`, by a warm program that all tests of this process share."""
     return shared(*SDKS).run(*arguments, stdin=stdin, cwd=cwd, env=env)
-
-
-def on_terminal(*arguments: str) -> list[str]:
-    """The words that start the command on a terminal, as a process of its own whose hubs are forked."""
-    return [shared(*SDKS).python, "-m", "gshtui", *arguments]
 
 
 @contextlib.contextmanager
@@ -400,7 +350,7 @@ def start_gsh(
 @cache
 def shared(*more: str, rooms: Sequence[str] = ROOMS) -> WarmProgram:
     """A warm program that has loaded this, for all tests of this process: a fork of the one for most commands."""
-    base = lent or None if (more, rooms) == (SDKS, ROOMS) else shared(*SDKS)
+    base = None if (more, rooms) == (SDKS, ROOMS) else shared(*SDKS)
     made = WarmProgram(*more, rooms=rooms, base=base)
     atexit.register(made.close)
     return made
@@ -434,7 +384,7 @@ def serve(asked: socket.socket) -> None:
     gc.collect()
     gc.freeze()
     while True:
-        length, descriptors, _, _ = socket.recv_fds(asked, _LENGTH, _MOST)
+        length, descriptors, _, _ = socket.recv_fds(asked, _LENGTH, 4)
         if not length:
             return
         data = asked.recv(int(length), socket.MSG_WAITALL)
@@ -448,7 +398,7 @@ def serve(asked: socket.socket) -> None:
             os.close(descriptor)
 
 
-def _supervise(request: dict[str, Any], given: int, output: int, errors: int, told: int, *inherited: int) -> None:
+def _supervise(request: dict[str, Any], given: int, output: int, errors: int, told: int) -> None:
     """Fork once more, say which process does it, and how that ended."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     pid = os.fork()
@@ -456,7 +406,7 @@ def _supervise(request: dict[str, Any], given: int, output: int, errors: int, to
         code = 1
         try:
             os.close(told)
-            code = _become(request, given, output, errors, *inherited)()
+            code = _become(request, given, output, errors)()
         except SystemExit as left:
             code = left.code if isinstance(left.code, int) else 1
         finally:
@@ -465,23 +415,20 @@ def _supervise(request: dict[str, Any], given: int, output: int, errors: int, to
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)
-    for descriptor in (given, output, errors, *inherited):
-        os.close(descriptor)
+    os.close(given)
+    os.close(output)
+    os.close(errors)
     os.write(told, f"{pid}\n".encode())
     _, status = os.waitpid(pid, 0)
     os.write(told, str(os.waitstatus_to_exitcode(status)).encode())
     os._exit(0)
 
 
-def _become(request: dict[str, Any], *descriptors: int) -> Callable[[], int]:
+def _become(request: dict[str, Any], given: int, output: int, errors: int) -> Callable[[], int]:
     """Make this process the one that was asked for; what it is to do."""
     os.setsid()
-    numbers = (0, 1, 2, *request["inherited"])
-    above = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, max(numbers) + 1) for descriptor in descriptors]
-    for descriptor in descriptors:
-        os.close(descriptor)
-    for descriptor, number in zip(above, numbers, strict=True):
-        os.dup2(descriptor, number)
+    for descriptor, standard in ((given, 0), (output, 1), (errors, 2)):
+        os.dup2(descriptor, standard)
         os.close(descriptor)
     if "terminal" in request:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
@@ -495,7 +442,7 @@ def _become(request: dict[str, Any], *descriptors: int) -> Callable[[], int]:
     time.tzset()
     module, _, name = request["call"].partition(":")
     words = request["words"]
-    sys.argv, sys.executable = ["gsh-tui", *words], request["python"]
+    sys.argv = ["gsh-tui", *words]
     function = getattr(importlib.import_module(module), name)
     return lambda: int(function(list(words)))
 

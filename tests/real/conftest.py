@@ -1,6 +1,5 @@
 """Fixtures of several files with real processes, stores and terminals."""
 
-import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT
 from tests.kit.home import Home
 from tests.kit.tmux import kill_server
-from tests.kit.warm_program import SDKS, shared
 
 
 @pytest.fixture
@@ -44,9 +42,3 @@ async def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenera
     server = TmuxServer("gsh")
     await kill_server(server)
     await server.close()
-
-
-@pytest.fixture
-def cold_hubs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands start a hub as they do for a person, and not forked: for tests of that start, and of its process."""
-    monkeypatch.setattr(shared(*SDKS), "python", sys.executable)

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from gshtui.tmux.server import TmuxServer
-from tests.kit.command import environment
+from tests.kit.command import command, environment
 from tests.kit.native_agents import prepare_spec, shown
 from tests.kit.tmux import tmux
-from tests.kit.warm_program import on_terminal
 
 __all__ = ["tmux"]
 pytestmark = [pytest.mark.tmux, pytest.mark.timeout(180)]
@@ -19,7 +18,7 @@ CHILD = (sys.executable, "-m", "tests.kit.acp_agent_child")
 async def test_a_question_is_answered_in_the_pane(tmux: TmuxServer, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("one\n", "utf-8")
     _, file = prepare_spec(tmp_path, acp=CHILD)
-    argv = on_terminal("agent", "run", "--spec", str(file))
+    argv = command(["agent", "run", "--spec", str(file)])
     env = environment() | {"PYTHONPATH": str(Path(__file__).parents[2])}
     pane = (await tmux.spawn("gsh-agent-0012", argv, cwd=tmp_path, env=env, width=80, height=30)).pane
     await shown(tmux, pane, "idle", "›")

@@ -8,11 +8,10 @@ from gshtui.bus.events.agent_events import AgentStatusChanged, TurnFinished, Tur
 from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
-from tests.kit.command import environment
+from tests.kit.command import command, environment
 from tests.kit.native_agents import AGENT, prepare_spec, relay_window, shown
 from tests.kit.resident import resident
 from tests.kit.tmux import eventually, tmux
-from tests.kit.warm_program import on_terminal
 
 __all__ = ["resident", "tmux"]
 pytestmark = [pytest.mark.tmux, pytest.mark.usefixtures("resident")]
@@ -20,7 +19,7 @@ pytestmark = [pytest.mark.tmux, pytest.mark.usefixtures("resident")]
 
 async def start(tmux: TmuxServer, file: Path, folder: Path) -> PaneInfo:
     """The agent in its terminal."""
-    argv = on_terminal("agent", "run", "--spec", str(file))
+    argv = command(["agent", "run", "--spec", str(file)])
     return await tmux.spawn("gsh-agent-0012", argv, cwd=folder, env=environment(), width=80, height=24)
 
 

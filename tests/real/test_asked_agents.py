@@ -31,7 +31,7 @@ from gshtui.store.record.store import Store
 from gshtui.store.tables.name_lookup import agents_in
 from gshtui.system.caller_environment import MARK
 from gshtui.tmux.server import TmuxServer
-from tests.kit.command import ROOT, environment
+from tests.kit.command import ROOT, command, environment
 from tests.kit.native_agents import (
     AGENT,
     RelayWindow,
@@ -44,7 +44,7 @@ from tests.kit.native_agents import (
 )
 from tests.kit.resident import resident
 from tests.kit.tmux import eventually, tmux
-from tests.kit.warm_program import on_terminal, run_gsh
+from tests.kit.warm_program import run_gsh
 
 __all__ = ["resident", "tmux"]
 pytestmark = pytest.mark.usefixtures("resident")
@@ -224,7 +224,7 @@ def test_a_command_answers_an_agent_that_no_window_hears(tmp_path: Path) -> None
 @pytest.mark.tmux
 async def test_what_is_typed_while_the_hub_hangs_is_in_the_next_one(tmux: TmuxServer, tmp_path: Path) -> None:
     _, file = prepare_spec(tmp_path)
-    argv = on_terminal("agent", "run", "--spec", str(file))
+    argv = command(["agent", "run", "--spec", str(file)])
     pane = (await tmux.spawn("gsh-agent-0012", argv, cwd=tmp_path, env=environment(), width=80, height=24)).pane
     await tmux.type_bytes(pane, b"before ")
     await shown(tmux, pane, "idle", "› before")
@@ -264,7 +264,7 @@ async def test_its_terminal_says_that_the_hub_was_stopped_and_enter_starts_the_n
 ) -> None:
     """Nothing starts it unasked, and what is typed meanwhile is there then."""
     _, file = prepare_spec(tmp_path)
-    argv = on_terminal("agent", "run", "--spec", str(file))
+    argv = command(["agent", "run", "--spec", str(file)])
     pane = (await tmux.spawn("gsh-agent-0012", argv, cwd=tmp_path, env=environment(), width=80, height=24)).pane
     await shown(tmux, pane, "idle")
     await stopped()
@@ -319,7 +319,7 @@ async def test_an_agent_waits_while_a_hub_of_the_old_program_works(tmux: TmuxSer
         await eventually(lambda: asyncio.to_thread(hub))
         panes = [
             await tmux.spawn(f"gsh-agent-{number}", argv, cwd=tmp_path, env=environment(), width=80, height=24)
-            for number, argv in (("0012", of_old(run)), ("0013", on_terminal("agent", "run", "--spec", str(waits))))
+            for number, argv in (("0012", of_old(run)), ("0013", command(["agent", "run", "--spec", str(waits)])))
         ]
         await shown(tmux, panes[0].pane, "sleep 300", "1 allow")
         await shown(tmux, panes[1].pane, "the agent waits for it")
@@ -337,7 +337,7 @@ async def test_an_agent_waits_while_a_hub_of_the_old_program_works(tmux: TmuxSer
 
 async def test_what_the_hub_cannot_run_is_said_in_the_terminal(tmp_path: Path) -> None:
     _, file = prepare_spec(tmp_path)
-    line = on_terminal("agent", "run", "--spec", str(file))
+    line = command(["agent", "run", "--spec", str(file)])
     env = environment({"GSH_TMUX__SOCKET_NAME": "another"})
     child = await asyncio.create_subprocess_exec(
         *line, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
@@ -351,7 +351,7 @@ async def test_what_the_hub_cannot_run_is_said_in_the_terminal(tmp_path: Path) -
 async def test_what_its_person_types_before_a_hub_listens_is_answered(tmux: TmuxServer, tmp_path: Path) -> None:
     """A hub that is busy takes the agent late."""
     _, file = prepare_spec(tmp_path)
-    argv = on_terminal("agent", "run", "--spec", str(file))
+    argv = command(["agent", "run", "--spec", str(file)])
     pid = hub()
     assert pid, "0 would stop the tests"
     os.kill(pid, signal.SIGSTOP)
@@ -368,7 +368,7 @@ async def test_what_its_person_types_before_a_hub_listens_is_answered(tmux: Tmux
 async def test_what_is_typed_and_not_sent_outlives_the_hub(tmux: TmuxServer, tmp_path: Path) -> None:
     """The next one says so, and draws it where the last one did, in the conversation that there was."""
     _, file = prepare_spec(tmp_path)
-    argv = on_terminal("agent", "run", "--spec", str(file))
+    argv = command(["agent", "run", "--spec", str(file)])
     pane = (await tmux.spawn("gsh-agent-0012", argv, cwd=tmp_path, env=environment(), width=80, height=24)).pane
     await tmux.type_bytes(pane, b"what failed?\r")
     await shown(tmux, pane, "── done", "idle")
@@ -494,7 +494,7 @@ async def test_a_paste_while_there_is_no_hub_is_as_it_was_pasted_and_ctrl_c_leav
     tmux: TmuxServer, tmp_path: Path
 ) -> None:
     _, file = prepare_spec(tmp_path)
-    argv = on_terminal("agent", "run", "--spec", str(file))
+    argv = command(["agent", "run", "--spec", str(file)])
     made = await tmux.spawn("gsh-agent-0012", argv, cwd=tmp_path, env=environment(), width=80, height=24)
     await shown(tmux, made.pane, "idle")
     await stopped()

@@ -184,7 +184,6 @@ async def test_the_first_question_at_the_prompt_brings_one_too(place: Place) -> 
     assert str(keeper.process.pid) in place.run("hub", "status")
 
 
-@pytest.mark.usefixtures("cold_hubs")
 async def test_a_killed_keeper_is_back_with_the_next_call_and_nothing_is_lost(place: Place) -> None:
     place.run("agent", "spawn", "--cli", CLAUDE, "--profile", "claude", "--name", "cc")
     first = await place.keeper()
@@ -265,7 +264,6 @@ async def test_it_ends_when_there_is_nothing_left_to_do(place: Place) -> None:
     assert (await place.store.agents.find("0001")).status == "done"
 
 
-@pytest.mark.usefixtures("cold_hubs")
 async def test_it_starts_anew_with_changed_settings_and_ends_when_it_is_never_wanted(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -314,7 +312,6 @@ def test_a_file_that_is_being_edited_changes_nothing(tmp_path: Path) -> None:
     assert after_change(before, before.again()) == "go on"
 
 
-@pytest.mark.usefixtures("cold_hubs")
 async def test_an_older_program_makes_way(place: Place) -> None:
     place.run("hub", "start")
     first = await place.keeper()

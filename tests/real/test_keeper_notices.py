@@ -50,7 +50,6 @@ async def told(log: Path, count: int) -> list[str]:
     return await eventually(look, until=lambda lines: len(lines) >= count)
 
 
-@pytest.mark.usefixtures("cold_hubs")
 async def test_who_needs_you_or_ends_is_told_once_whoever_looks_after_it(place: Place, desktop: Path) -> None:
     place.run("agent", "spawn", "--cli", CLAUDE, "--profile", "claude", "--name", "cc")
     place.run("agent", "spawn", "--cli", "sh -c 'read -r line; exit 3'", "--name", "short")

@@ -41,7 +41,6 @@ from tests.kit.warm_program import run_gsh, start_gsh
 from tests.real.test_asked_turns import events_until
 
 __all__ = ["named_servers"]
-pytestmark = pytest.mark.usefixtures("cold_hubs")
 
 NEEDS_IT = """
 import os, sys
