@@ -346,7 +346,7 @@ async def test_a_conversation_that_is_being_loaded_does_not_look_empty() -> None
         assert any("f8 start an agent" in row for row in screen_rows(app.pane.transcript))
 
 
-@pytest.mark.parametrize(("changed", "rows", "whole"), [(1, 9, True), (1, 2, False), (30, 50, False)])
+@pytest.mark.parametrize(("changed", "rows", "whole"), [(1, 9, True), (1, 2, True), (1, 1, False), (30, 50, False)])
 async def test_a_call_that_waits_shows_its_change_and_knows_whether_all_of_it_is_in_sight(
     changed: int, rows: int, whole: bool
 ) -> None:

@@ -19,7 +19,7 @@ _FEW = 3
 """Rows of a change, from which on a program that folds it may leave some out."""
 _SIGNED = re.compile(r"\s*\d+(?: \d+)?\s*([-+])")
 """How the first row of a line begins that a change adds or removes."""
-_MARKED = re.compile(r"\s*(?:<{5,9} SEARCH|@@ -\d.* @@)")
+_MARKED = re.compile(r"<{5,9} SEARCH|@@ -\d[^@]* @@")
 _NUMBERED = re.compile(r"\s*(\d+)(?:\s|$)")
 
 
@@ -60,7 +60,7 @@ def change_shown(lines: Sequence[str]) -> Literal["", "some", "all"]:
     """How much of a change these lines show, where nothing says that more is out of sight: none of it, some of a new
     file, or a change, or a new file from its first line on.
     """
-    if any(_SIGNED.match(line) or _MARKED.match(line) for line in lines):
+    if any(_SIGNED.match(line) or _MARKED.match(line.lstrip()) for line in lines):
         return "all"
     numbers = [int(found.group(1)) for line in lines if (found := _NUMBERED.match(line)) is not None]
     if not numbers:

@@ -717,8 +717,8 @@ def _indented(lines: Sequence[str]) -> list[str]:
 
 _WAITS = re.compile(r"^ *\? (?=\S)")
 """The sign in front of a call that waits, which the question says."""
-_BAR = re.compile(r" +█$")
-"""Where something scrolls."""
+_BAR = " █"
+"""How a row ends beside which something scrolls."""
 
 
 def _bare(line: str) -> str | None:
@@ -728,7 +728,8 @@ def _bare(line: str) -> str | None:
         return None
     if len(shown) > 1 and shown[0] == shown[-1] == "│":
         line = "  " + shown[1:-1]
-    return _WAITS.sub("", _BAR.sub("", line.rstrip()))
+    line = line.rstrip()
+    return _WAITS.sub("", line[: -len(_BAR)].rstrip() if line.endswith(_BAR) else line)
 
 
 def _start(rules: QuestionRules, text: Sequence[str], row: int) -> tuple[int, bool]:

@@ -26,6 +26,8 @@ _FRAMED = 16
 """Rows of the window from which on a question has a frame."""
 _LEAST_NAME = 8
 """Cells of a name in the title that are left where room is short."""
+_WIDE = 70
+"""Columns from which on a panel that has not the focus says what its key is for."""
 _LISTED = 24
 """Rows of the window from which on the answers are a list, whatever else there is to show."""
 _MORE = 27
@@ -70,7 +72,7 @@ def draw_question(pane: Widget, asked: ShownQuestion) -> None:
     subject = one_line(request.subject, 200) if changes or program else ""
     heading = f"◆ {question_title(request, name, subject)}"
     of = f" · {asked.place} of {asked.count}" if asked.count > 1 else ""
-    tail = of if known else f"{of} · {key_of(pane, 'approval.focus')} to answer"
+    tail = of if known else f"{of} · {key_of(pane, 'approval.focus')}{' to answer' if width >= _WIDE else ''}"
     room = width - 4 - cell_len(tail)
     named = (program or request.effect == "write") and subject == request.subject and cell_len(heading) <= room
     if program and not named and not changes:  # it has rows of its own
