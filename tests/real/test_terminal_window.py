@@ -74,7 +74,7 @@ async def test_an_agent_is_spawned_opened_typed_into_attached_and_left() -> None
         await person.keys("M-2")
         await person.sees("Open")
         await person.keys("Down")
-        await person.sees("idle by process")
+        await person.sees("idle, by process")
         await person.keys("Enter")
         await person.sees("▌tester", "attach -t =gsh-agent-0001", "enter to type into tester")
         await person.keys("Enter")
