@@ -427,6 +427,7 @@ def _come_back(folder: Path, server: Loopback, draft: bytes) -> None:
 async def test_a_window_that_ends_sends_nothing_more_and_its_queue_is_in_the_next(
     way: str, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("GSH_HUB__CLOSING", "stop")  # where a resident hub would go on with the turn
     folder = home.path / "project"
     folder.mkdir()
     async with loopback("anthropic", choose=_answer("streaming")) as server:
