@@ -245,7 +245,8 @@ class ContextFeature(Feature):
         from gshtui.ui.context.context_pane import ContextPane
         from gshtui.ui.context.timeline_pane import TimelinePane
 
-        for pane in (*self._app.bench.query(TimelinePane), self._app.bench.query_one(ContextPane)):
+        bench = self._app.bench
+        for pane in (*bench.query(TimelinePane), *bench.query(ContextPane)):  # none, in a window that ends
             pane.mark_known()
 
     async def _show_cut(self, receipt: Receipt, last: Iteration) -> None:
