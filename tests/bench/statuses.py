@@ -30,7 +30,7 @@ from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.programs.hooks import hooks
 from gshtui.programs.profiles import profile_files as profiles
-from gshtui.programs.screen.screen_reading import without_styles
+from gshtui.programs.screen.line_styles import without_styles
 from gshtui.settings.loader import load
 from gshtui.system.tasks import cancel_and_wait
 from gshtui.tmux.server import TmuxServer

@@ -24,7 +24,7 @@ from typing import Any
 
 from gshtui.programs.hooks import hook_reports, hooks
 from gshtui.programs.profiles.profile_files import load
-from gshtui.programs.screen.screen_reading import without_styles
+from gshtui.programs.screen.line_styles import without_styles
 from gshtui.programs.session import launch
 from gshtui.tmux.server import TmuxServer
 from tests.kit.loopback.apis import loopback

@@ -27,7 +27,8 @@ from gshtui.hub.hub_options import HubOptions
 from gshtui.programs.acp.acp_commands import command_for
 from gshtui.programs.hooks.hook_reports import spool_path
 from gshtui.programs.profiles import profile_files as profiles
-from gshtui.programs.screen.screen_reading import read_screen, without_styles
+from gshtui.programs.screen.line_styles import without_styles
+from gshtui.programs.screen.screen_reading import read_screen
 from gshtui.programs.status.status import TYPED
 from gshtui.programs.transcripts.reconstruction import Transcripts
 from gshtui.providers.port import Capabilities

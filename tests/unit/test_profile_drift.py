@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from gshtui.programs.profiles import profile_files as profiles
-from gshtui.programs.screen.screen_reading import by_title, conversation, read_screen, without_styles
+from gshtui.programs.screen.line_styles import without_styles
+from gshtui.programs.screen.screen_reading import by_title, conversation, read_screen
 from gshtui.programs.status.status import WORKING
 from tests.kit.recorded_screens import SCREENS, Shot, for_each, shots
 from tests.kit.storms import FULL

@@ -14,9 +14,11 @@ from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
 from gshtui.guard.approval.answer_keys import listed_choices
 from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.profiles.profile import Profile, QuestionRules, StatusRule
+from gshtui.programs.screen.asked_question import ReadQuestion
 from gshtui.programs.screen.choice_meaning import meaning_of
-from gshtui.programs.screen.question_reading import ReadQuestion, is_cut_elsewhere, is_ticked_elsewhere
-from gshtui.programs.screen.screen_reading import read_screen, without_styles
+from gshtui.programs.screen.line_styles import without_styles
+from gshtui.programs.screen.same_question import is_cut_elsewhere, is_ticked_elsewhere
+from gshtui.programs.screen.screen_reading import read_screen
 from tests.kit.recorded_screens import SCREENS, Shot, for_each, shots
 from tests.kit.storms import examples
 

@@ -7,13 +7,12 @@ import pytest
 from gshtui.programs.hooks.hook_reports import parse_report
 from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.profiles.profile import InputRules, Profile, StatusRule
+from gshtui.programs.screen.line_styles import undimmed, without_styles
 from gshtui.programs.screen.screen_reading import (
     conversation,
     read_screen,
     rule_matches,
-    undimmed,
     was_entered,
-    without_styles,
 )
 from gshtui.programs.status.evidence import WORKING, Evidence, Rank
 from gshtui.programs.status.status import StatusFacts, decide

@@ -13,7 +13,8 @@ from gshtui.bus.agent_data import AgentRow
 from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.profiles.profile import TitleRules
 from gshtui.programs.screen.foreground import Foreground
-from gshtui.programs.screen.screen_reading import ScreenReading, without_styles
+from gshtui.programs.screen.line_styles import without_styles
+from gshtui.programs.screen.screen_reading import ScreenReading
 from gshtui.programs.session.program_facts import ProgramLook
 from gshtui.programs.session.status_watcher import CliStatus, Pacer, uneven
 from gshtui.programs.status.evidence import Evidence, LiveSource, Rank

@@ -33,7 +33,7 @@ from gshtui.guard.approval.question_text import asked_words, question_lines
 from gshtui.programs.hooks import hook_answers
 from gshtui.programs.pane.pane_view import SessionError
 from gshtui.programs.profiles.program_modes import approved
-from gshtui.programs.screen.question_reading import is_cut_elsewhere
+from gshtui.programs.screen.same_question import is_cut_elsewhere
 from gshtui.programs.session.cli_session import CliSession
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.text.sanitise import plain

@@ -38,7 +38,8 @@ from gshtui.programs.check.openai_wire import ChatWire, ResponsesWire
 from gshtui.programs.check.prompt_driven_model import END, MADE, SAYS, follow_prompts, strings
 from gshtui.programs.profiles.profile import Profile
 from gshtui.programs.profiles.profile_files import load
-from gshtui.programs.screen.screen_reading import ScreenReading, read_screen, without_styles
+from gshtui.programs.screen.line_styles import without_styles
+from gshtui.programs.screen.screen_reading import ScreenReading, read_screen
 from gshtui.programs.status.evidence import QUIET
 from gshtui.programs.status.status import TYPED
 from gshtui.programs.transcripts.conversation_binding import finds_conversation

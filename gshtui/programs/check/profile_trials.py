@@ -30,7 +30,8 @@ from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.programs.check.check_results import CheckedStep, CheckResult
 from gshtui.programs.profiles.profile import Profile
 from gshtui.programs.profiles.profile_files import LoadedProfiles, ProfileError
-from gshtui.programs.screen.screen_reading import RuleMatch, ScreenReading, plain_lines, read_screen, rule_matches
+from gshtui.programs.screen.line_styles import plain_lines
+from gshtui.programs.screen.screen_reading import RuleMatch, ScreenReading, read_screen, rule_matches
 from gshtui.text.sanitise import one_line, plain
 from gshtui.tmux.server import PaneInfo
 

@@ -22,7 +22,7 @@ from gshtui.programs.opencode.server_launch import ServerAddress, find_server
 from gshtui.programs.opencode.server_questions import ServerRequest, is_server_question, with_reason
 from gshtui.programs.pane.pane_view import SessionError
 from gshtui.programs.pane.program_link import ProgramLink
-from gshtui.programs.screen.screen_reading import without_styles
+from gshtui.programs.screen.line_styles import without_styles
 from gshtui.programs.status.evidence import Evidence
 from gshtui.programs.transcripts.opencode_transcript import is_shown_as, title_shown
 from gshtui.system.json_types import obj, objects, seq, string

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from gshtui.bus.agent_data import OpenQuestion
 from gshtui.programs.pane.pane_view import LOOK, PaneView, Seen, SessionError, Trouble
+from gshtui.programs.screen.asked_question import ReadQuestion
 from gshtui.programs.screen.foreground import input_taken
-from gshtui.programs.screen.question_reading import ReadQuestion
 from gshtui.programs.screen.screen_reading import search
 from gshtui.text.sanitise import one_line
 from gshtui.tmux.quoting import ShownRow

@@ -17,14 +17,13 @@ from gshtui.bus.agent_data import OpenQuestion
 from gshtui.programs.profiles.profile import GENERIC, Profile
 from gshtui.programs.profiles.profile_files import script_of
 from gshtui.programs.screen.foreground import Foreground, front, typed_at_prompt
+from gshtui.programs.screen.line_styles import plain_lines, without_styles
 from gshtui.programs.screen.screen_reading import (
     ScreenReading,
     asked_of,
     by_title,
     conversation,
-    plain_lines,
     read_screen,
-    without_styles,
 )
 from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 from gshtui.system.expected_error import ExpectedError

@@ -15,6 +15,7 @@ import msgspec
 from gshtui.bus.agent_data import AgentRow, without_choices
 from gshtui.programs.profiles.profile import Profile, takes_code
 from gshtui.programs.screen.foreground import Foreground
+from gshtui.programs.screen.line_styles import without_styles
 from gshtui.programs.screen.screen_reading import (
     COMMANDS,
     ScreenReading,
@@ -22,7 +23,6 @@ from gshtui.programs.screen.screen_reading import (
     conversation,
     is_command,
     was_entered,
-    without_styles,
 )
 from gshtui.programs.status.evidence import WORKING, Evidence, LiveSource, Rank
 from gshtui.programs.status.status import HookEvent, KnownStatus, StatusFacts, decide, hook_evidence

@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from gshtui.programs.profiles.profile import Profile
-from gshtui.programs.screen.screen_reading import search, without_styles
+from gshtui.programs.screen.line_styles import without_styles
+from gshtui.programs.screen.screen_reading import search
 from gshtui.programs.transcripts.transcript_readers import home_of
 
 _LATE = "gemini"

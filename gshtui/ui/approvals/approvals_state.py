@@ -158,6 +158,6 @@ def is_redrawn(before: ApprovalsState, now: ApprovalsState) -> bool:
     was, asked = before.programs.get(before.front), now.programs.get(now.front)
     if was is None or asked is None or before.front.partition("/")[0] != now.front.partition("/")[0]:
         return False
-    from gshtui.programs.screen.question_reading import is_cut_elsewhere, is_ticked_elsewhere  # no first frame has one
+    from gshtui.programs.screen.same_question import is_cut_elsewhere, is_ticked_elsewhere  # no first frame has one
 
     return is_ticked_elsewhere(was, asked) or is_cut_elsewhere(was, asked)

@@ -1,0 +1,132 @@
+"""A question with its choices, as it is made of the rows above them. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from itertools import zip_longest
+
+import msgspec
+
+from gshtui.bus.agent_data import LONGEST_CHOICE, Meaning, OpenQuestion, QuestionChoice
+from gshtui.programs.profiles.profile import QuestionRules
+from gshtui.programs.screen.asked_changes import with_change
+from gshtui.programs.screen.asked_plans import plan_above
+from gshtui.programs.screen.choice_meaning import digits_of, meaning_of
+from gshtui.programs.screen.question_words import (
+    RULES,
+    bare_line,
+    indented,
+    parts_of,
+    question_start,
+    said_once,
+    trimmed,
+)
+from gshtui.text.linear_regex import compile_linear
+from gshtui.text.sanitise import plain
+from gshtui.tmux.quoting import ShownRow
+
+MOST = 9
+"""Choices: one digit is one key."""
+
+
+class ReadQuestion(msgspec.Struct, frozen=True):
+    """A question with what is needed to answer it by keys."""
+
+    question: OpenQuestion
+    selected: int = -1
+    """Place of the choice under the cursor, from 0; -1: there is none."""
+    buttons: bool = False
+    """The choices stand side by side: the arrows move between them, and Enter chooses."""
+    digits: tuple[str, ...] = ()
+    """The program's own digit of each choice; empty: the arrows move to it, and Enter chooses."""
+    rows: tuple[ShownRow, ...] = ()
+    """What the screen shows of it."""
+    tick: str = ""
+    """The key that ticks the choice under the cursor; the last choice is Enter, and a digit only moves the cursor."""
+    letters: tuple[str, ...] = ()
+    """What is typed for each choice in place of its digit, and then entered."""
+    typed: str = ""
+    """What is in front of that letter in its row."""
+
+
+def offered_choices(
+    rules: QuestionRules, labels: Sequence[str], abouts: Sequence[str] = ()
+) -> tuple[QuestionChoice, ...]:
+    """The choices with their meanings and our digits; none where there are more than digits."""
+    typed = compile_linear(rules.typed) if rules.typed else None
+    abouts = [*abouts, *("" for _ in labels[len(abouts) :])]
+    meanings: list[Meaning] = [meaning_of(words, rules.means) for words in _said(labels, abouts)]
+    digits = digits_of(meanings)
+    return tuple(
+        QuestionChoice(digit, label, means, types=typed is not None and typed.search(label) is not None, about=about)
+        for digit, label, means, about in zip(digits, labels, meanings, abouts, strict=bool(digits))
+    )
+
+
+def _said(labels: Sequence[str], abouts: Sequence[str]) -> list[str]:
+    return [f"{label} {about}".rstrip() for label, about in zip_longest(labels, abouts, fillvalue="")]
+
+
+def question_above(
+    rules: QuestionRules,
+    whole: Sequence[str],
+    text: Sequence[str],
+    row: int,
+    labels: Sequence[str],
+    selected: int,
+    offered: Sequence[ShownRow],
+    *,
+    buttons: bool = False,
+    digits: Sequence[str] = (),
+    tick: str = "",
+    abouts: Sequence[str] = (),
+) -> ReadQuestion | None:
+    """The question above its choices, which begin at this row.
+
+    Args:
+        offered: the rows with the choices.
+        digits: the program's own.
+        abouts: what is said below the first labels.
+    """
+    start, complete = question_start(rules, whole, row)
+    cut = compile_linear(rules.cut) if rules.cut else None
+    complete = complete and not any(cut.search(line) for line in text[start:] if cut is not None)
+    body = [line for line in (bare_line(line) for line in text[start:row]) if line is not None]
+    if not any(line.strip(RULES) for line in body):
+        return None
+    subject, about, beside = parts_of(body)
+    complete = complete and not _is_torn(rules, plain("\n".join(indented(about))).strip("\n"))
+    about = trimmed(indented(said_once(rules, about)))
+    if (planned := plan_above(rules, whole, start)) is not None:
+        first, complete = planned
+        start, about = first, [*indented(whole[first:start]), *about]
+    asked = with_change(rules, subject, about, beside, whole, start)
+    detail = plain("\n".join(asked.about)).strip("\n")
+    choices, said = offered_choices(rules, labels, abouts), _said(labels, abouts)
+    complete = complete and all(len(words) <= LONGEST_CHOICE for words in said)
+    question = OpenQuestion(
+        question_id(subject, detail, said),
+        subject,
+        detail,
+        choices,
+        partial=not (complete and asked.whole),
+        changeless=not asked.some,
+        beside=plain("\n".join(indented(beside))).strip("\n"),
+    )
+    shown = [ShownRow(line, beside=rules.panel) for line in whole[asked.start : row] if line.strip()]
+    return ReadQuestion(question, selected, buttons, tuple(digits), (*shown, *offered), tick)
+
+
+def _is_torn(rules: QuestionRules, detail: str) -> bool:
+    """Whether a command's box lacks words that its heading has, which may say more behind it."""
+    if not rules.named or (found := compile_linear(rules.named).search(detail)) is None:
+        return False
+    heading, _, box = ("".join(part.split()) for part in detail[found.span()[1] :].replace("←", "").partition("\n\n"))
+    return not heading.startswith(box) or heading[len(box) :][:1] not in ("", "(", "[")
+
+
+def question_id(subject: str, detail: str, labels: Sequence[str]) -> str:
+    """The same for the same words, however they are broken into lines."""
+    words = "\0".join(" ".join(part.split()) for part in (subject, detail, *labels))
+    return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:16]

@@ -1,0 +1,135 @@
+"""The rows of a question: where they begin, what asks, what it is about, and what is said besides. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from gshtui.programs.profiles.profile import QuestionRules
+from gshtui.text.linear_regex import compile_linear
+from gshtui.text.sanitise import one_line
+
+LONGEST_SUBJECT = 300
+"""Characters of a subject that are kept."""
+_LINES = 80
+"""Most rows above its choices in which a question may begin."""
+_ART = re.compile(r"\W*[\u2580-\u259f\u2800-\u28ff]")
+"""How a line of a picture begins, which may have words behind it."""
+RULES = " ─╌┄┈▔━"
+_RULE = 10
+"""Signs of a line that parts one piece of a question from the next."""
+_ADVICE = re.compile(r"^\s*(?:Tip|Hint): |^\s*(?:←|▸|☐|☒)")
+"""Advice, and the names of several questions of which this is one."""
+_POINT = ("●", "•", "→", "-", "*")
+_WAITS = re.compile(r"^ *\? (?=\S)")
+"""The sign in front of a call that waits, which the question says."""
+_BAR = " █"
+"""How a row ends beside which something scrolls."""
+
+
+def has_words(line: str) -> bool:
+    """Whether a line has anything to read: rules, boxes and pictures made of signs do not."""
+    return any(sign.isalnum() for sign in line) and not _ART.match(line)
+
+
+def question_start(rules: QuestionRules, text: Sequence[str], row: int) -> tuple[int, bool]:
+    """The first row of the question above this row, and whether that is its beginning."""
+    oldest = max(0, row - _LINES)
+    rows = range(row - 1, oldest - 1, -1)
+
+    def nearest(pattern: str) -> int:
+        return next((n for n in rows if pattern and compile_linear(pattern).search(text[n])), -1)
+
+    if (outer := nearest(rules.outer)) >= 0:
+        return outer + 1, True
+    above = nearest(rules.above)
+    if rules.above and (first := nearest(rules.first)) > above:
+        return first, True
+    if above >= 0 or rules.above or not rules.first:
+        return (above + 1, True) if above >= 0 else (oldest, False)
+    begins = [n for n in range(oldest, row) if compile_linear(rules.first).search(text[n])]
+    last = next((n for n in rows if text[n][:1].strip()), oldest - 1)
+    inside = [n for n in begins if n > last]
+    return (inside[0], True) if inside else (last + 1, False)
+
+
+def parts_of(body: Sequence[str]) -> tuple[str, list[str], list[str]]:
+    """What is asked in one line, what it is about, and what is said besides.
+
+    Where lines part its pieces, it is about the piece above the one that asks.
+    """
+    pieces: list[list[str]] = [[]]
+    edge = min((_indent(line) for line in body if has_words(line)), default=0)
+    for line in body:
+        if _is_rule(line) and _indent(line) < edge:  # not one in a command
+            pieces.append([])
+        else:
+            pieces[-1].append(line)
+    pieces = [trimmed(piece) for piece in pieces if any(line.strip() for line in piece)]
+    asks = pieces[-1]
+    asking = [place for place, line in enumerate(asks) if line.endswith("?")]
+    if len(pieces) > 1 and asking:
+        end = asking[-1] + 1
+        begin = max((n + 1 for n in range(end - 1) if not asks[n].strip()), default=0)
+        subject, more = in_one_line(asks[begin:end])
+        about = [*pieces[-2], *asks[:begin], *more, *asks[end:]]  # a line may be the command's own
+        return subject, about, [line for piece in pieces[:-2] for line in piece]
+    lines = [line for piece in pieces for line in [*piece, ""]][:-1]
+    whole = trimmed([line for line in lines if not _ADVICE.match(line)]) or lines
+    asking = [n for n, line in enumerate(whole) if line.endswith("?") and not line.strip().startswith(_POINT)]
+    asked = 0 if not asking or asking[0] == 0 else asking[-1]
+    begun = asked
+    while begun > 0 and whole[begun - 1].strip() and whole[begun].strip()[:1].islower():
+        begun -= 1  # the words before it had no room in this row
+    subject, more = in_one_line(whole[begun : asked + 1])
+    return subject, whole[:begun] + more + whole[asked + 1 :], [line for line in lines if _ADVICE.match(line)]
+
+
+def in_one_line(lines: Sequence[str]) -> tuple[str, list[str]]:
+    """What is asked in one line, and the lines themselves where that has no room for them."""
+    words = " ".join(line.strip() for line in lines).removeprefix("# ")
+    return one_line(words, LONGEST_SUBJECT), list(lines) if len(words) > LONGEST_SUBJECT else []
+
+
+def trimmed(lines: Sequence[str]) -> list[str]:
+    """The lines without the empty ones at both ends."""
+    found = list(lines)
+    while found and not found[0].strip():
+        found.pop(0)
+    while found and not found[-1].strip():
+        found.pop()
+    return found
+
+
+def said_once(rules: QuestionRules, lines: Sequence[str]) -> Sequence[str]:
+    """The lines without a heading that names the command, where that is all which stands below it."""
+    shown = [line.strip() for line in lines if line.strip()]
+    if not rules.twice or len(shown) != 2 or (found := compile_linear(rules.twice).search(shown[0])) is None:
+        return lines
+    return shown[1:] if found.span()[0] == 0 and shown[0][found.span()[1] :].strip() == shown[1] else lines
+
+
+def _is_rule(line: str) -> bool:
+    shown = line.strip()
+    return len(shown) >= _RULE and not shown.strip(RULES)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def indented(lines: Sequence[str]) -> list[str]:
+    """The lines without the blanks that all of them begin with."""
+    indent = min((_indent(line) for line in lines if line.strip()), default=0)
+    return [line[indent:] for line in lines]
+
+
+def bare_line(line: str) -> str | None:
+    """A line without the sides of a box inside the question; `None` for the top and the bottom of one."""
+    shown = line.strip()
+    if shown and not shown.strip("╭╮╰╯─┌┐└┘"):
+        return None
+    if len(shown) > 1 and shown[0] == shown[-1] == "│":
+        line = "  " + shown[1:-1]
+    line = line.rstrip()
+    return _WAITS.sub("", line[: -len(_BAR)].rstrip() if line.endswith(_BAR) else line)
