@@ -70,7 +70,7 @@ def make_provider(
         key=key,
         base_url=base_url(api, url),
         catalog=Catalog.load(),
-        deadlines=deadlines or Deadlines(connect=5, first_byte=5, between=5),
+        deadlines=deadlines or Deadlines(connect=5, silent=5),
         backoff=Backoff(sleep=waits or RecordedWaits(), jitter=lambda: 1.0),
     )
     return _MAKERS[api](place)

@@ -26,7 +26,7 @@ from tests.kit.providers import (
 
 EVERY = pytest.mark.parametrize("api", APIS)
 LONG = Say("one two three four five six seven eight nine ten")
-SHORT = Deadlines(connect=2, first_byte=0.2, between=0.2)
+SHORT = Deadlines(connect=2, silent=0.2)
 
 
 async def failure(api: str, *answers: Sequence[Step], **options: Any) -> tuple[ProviderError, RecordedWaits, int]:

@@ -26,31 +26,24 @@ _WAITED = 0.0003
 """Seconds that tell a piece that was waited for from one that came with the piece before it."""
 
 
-class _Watched(httpx2.AsyncByteStream):
-    """A body whose every piece has a deadline, and that is read about as often as a screen is drawn."""
+class _Paced(httpx2.AsyncByteStream):
+    """A body that is read about as often as a screen is drawn."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream, request: httpx2.Request, deadlines: Deadlines) -> None:
+    def __init__(self, stream: httpx2.AsyncByteStream, request: httpx2.Request, silent: float) -> None:
         self._stream = stream
         self._request = request
-        self._deadlines = deadlines
+        self._silent = silent
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        wait, reads = self._deadlines.first_byte, 0
-        pieces = self._stream.__aiter__()
-        while True:
-            began = time.monotonic()
-            try:
-                async with time_limit(wait):
-                    piece = await anext(pieces)
-            except StopAsyncIteration:
-                return
-            except TimeoutError as error:
-                raise httpx2.ReadTimeout(f"no data for {wait:g} s", request=self._request) from error
-            waited = time.monotonic() - began >= _WAITED
-            yield piece
-            wait = self._deadlines.between
-            if waited and (reads := reads + 1) > _AT_ONCE:
-                await asyncio.sleep(_PACE)
+        reads, began = 0, time.monotonic()
+        try:
+            async for piece in self._stream:
+                if time.monotonic() - began >= _WAITED and (reads := reads + 1) > _AT_ONCE:
+                    await asyncio.sleep(_PACE)  # what comes meanwhile is read with it
+                yield piece
+                began = time.monotonic()
+        except httpx2.ReadTimeout as error:
+            raise httpx2.ReadTimeout(f"no data for {self._silent:g} s", request=self._request) from error
 
     async def aclose(self) -> None:
         await self._stream.aclose()
@@ -63,7 +56,8 @@ class WatchedClient(httpx2.AsyncClient):
         """`url`: where it will be used. Raises `EnvironmentFaultError` where the environment keeps it from there."""
         self._deadlines = deadlines
         self._named: dict[str, httpx2.Response] = {}
-        self._limits_of_phases = httpx2.Timeout(None, connect=deadlines.connect, pool=deadlines.connect)
+        connect, silent = deadlines.connect, deadlines.silent
+        self._limits_of_phases = httpx2.Timeout(connect=connect, pool=connect, read=silent, write=None)
         # A redirect would take keys in headers of the APIs' own to wherever it points.
         transport = RoutedTransport()
         transport.prepare(url)
@@ -73,7 +67,7 @@ class WatchedClient(httpx2.AsyncClient):
         """Send; the response's body is watched. Raises `httpx2.ReadTimeout` where no answer begins in time."""
         request.extensions = {**request.extensions, "timeout": self._limits_of_phases.as_dict()}
         name = request.headers.pop(STREAM, "")
-        wait = self._deadlines.first_byte
+        wait = self._deadlines.silent
         stream = bool(options.pop("stream", False))
         options["follow_redirects"] = False
         try:
@@ -82,7 +76,7 @@ class WatchedClient(httpx2.AsyncClient):
         except TimeoutError as error:
             raise httpx2.ReadTimeout(f"no answer for {wait:g} s", request=request) from error
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = _Watched(response.stream, request, self._deadlines)
+        response.stream = _Paced(response.stream, request, self._deadlines.silent)
         if name and response.is_success:
             # Its reader is the adapter, which takes the events as they really are: the SDK gets none.
             self._named[name] = response

@@ -40,10 +40,8 @@ class Deadlines(msgspec.Struct, frozen=True):
 
     connect: float = 10.0
     """To a connection, with TLS."""
-    first_byte: float = 120.0
-    """From the request to the first byte of the answer's body."""
-    between: float = 120.0
-    """Between two pieces of the answer."""
+    silent: float = 120.0
+    """From the request to its answer, and between two reads of that."""
 
 
 STREAM = "x-gsh-stream"
