@@ -52,6 +52,9 @@ class AnswerStream:
         self._blank = blank
         self._text: list[str] = []
         self._thinking: list[str] = []
+        self._coming: list[str] = []
+        """What is published in the loop's next turn, together: a fast server sends many pieces at once."""
+        self._kind: type[TextDelta] | type[ThinkingDelta] = TextDelta
         self._keeper = AnswerKeeper(conversation, lambda: self.so_far("interrupted"))
 
     def so_far(self, stop: str) -> Message:
@@ -87,6 +90,7 @@ class AnswerStream:
             )
             raise AnswerFailed(self.so_far("error"), why) from error
         finally:
+            self._publish()
             self._keeper.close()
             # Closing the generator closes the connection.
             if (close := getattr(deltas, "aclose", None)) is not None:
@@ -97,15 +101,15 @@ class AnswerStream:
         raise AnswerFailed(self.so_far("error"), cut)
 
     def _handle_delta(self, provider: Provider, delta: TextPart | ThinkingPart | CallPart | Retrying) -> None:
-        session, message = self._conversation.session, self._blank.id
         match delta:
             case TextPart(text):
                 self._text.append(text)
-                self._bus.publish(TextDelta(agent=self._agent, session=session, message=message, text=text))
+                self._say(TextDelta, text)
             case ThinkingPart(text):
                 self._thinking.append(text)
-                self._bus.publish(ThinkingDelta(agent=self._agent, session=session, message=message, text=text))
+                self._say(ThinkingDelta, text)
             case Retrying(attempt, wait, error, most):
+                self._publish()
                 self._bus.publish(
                     ProviderRetried(
                         agent=self._agent,
@@ -118,5 +122,18 @@ class AnswerStream:
                 )
             case CallPart():
                 pass
-        if isinstance(delta, TextPart | ThinkingPart):
-            self._keeper.said()
+
+    def _say(self, kind: type[TextDelta] | type[ThinkingDelta], text: str) -> None:
+        if kind is not self._kind:
+            self._publish()
+            self._kind = kind
+        if not self._coming:
+            asyncio.get_running_loop().call_soon(self._publish)
+        self._coming.append(text)
+        self._keeper.said()
+
+    def _publish(self) -> None:
+        if self._coming:
+            text, self._coming = "".join(self._coming), []
+            session, message = self._conversation.session, self._blank.id
+            self._bus.publish(self._kind(agent=self._agent, session=session, message=message, text=text))

@@ -22,6 +22,7 @@ from gshtui.bus.events.agent_events import (
     PromptQueued,
     PromptWithdrawn,
     TextDelta,
+    ThinkingDelta,
     ToolFinished,
     ToolStarted,
     TurnFinished,
@@ -31,8 +32,8 @@ from gshtui.bus.events.agent_events import (
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled, Decision
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionChangeRequested
-from gshtui.bus.messages import Message, Text
-from gshtui.providers.port import ProviderError, Request
+from gshtui.bus.messages import Message, Text, Usage
+from gshtui.providers.port import Completed, Delta, ProviderError, Request, TextPart, ThinkingPart
 from gshtui.store.engine.store_errors import StoreError
 from tests.kit.agent_harness import AgentHarness
 from tests.kit.scripted_provider import Hang, ScriptedProvider, tool_call
@@ -68,6 +69,24 @@ async def test_a_turn_answers_and_records(harness: Open) -> None:
     order = [type(e).__name__ for e in here.recorder.events if isinstance(e, TurnStarted | ToolStarted | TurnFinished)]
     assert order == ["TurnStarted", "ToolStarted", "TurnFinished"]
     assert here.recorder.of(AgentStatusChanged)[-1].status == "idle"
+
+
+class Thinks(ScriptedProvider):
+    """Says what it thinks between its words, all at once."""
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        said = ("It ", TextPart), ("is", TextPart), ("hm", ThinkingPart), ("m", ThinkingPart), (" fine.", TextPart)
+        for text, part in said:
+            yield part(text)
+        yield Completed(Message(id="", role="assistant", blocks=(Text("It is fine."),)), "end", Usage())
+
+
+async def test_what_comes_at_once_is_told_at_once_and_in_order(harness: Open) -> None:
+    here = await harness(Thinks())
+    await here.run_turn("How is it?")
+    told = [e for e in here.recorder.events if isinstance(e, TextDelta | ThinkingDelta | MessageAppended)][1:]
+    assert [type(e).__name__ for e in told] == ["TextDelta", "ThinkingDelta", "TextDelta", "MessageAppended"]
+    assert [e.text for e in told if not isinstance(e, MessageAppended)] == ["It is", "hmm", " fine."]
 
 
 async def test_the_second_request_carries_the_result(harness: Open) -> None:
