@@ -11,7 +11,7 @@ import pytest
 from gshtui.bus.agent_data import Meaning, OpenQuestion, QuestionChoice
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import PromptSubmitted
+from gshtui.bus.events.agent_events import PromptSubmitted, TextDelta
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.guard.approval.answer_keys import (
     ANSWERS,
@@ -43,6 +43,7 @@ from gshtui.headless.turns.approval_prompt import KeyReader
 from gshtui.text.sanitise import CleanText
 from tests.kit.intent_oracle import IntentOracle, random_typing
 from tests.kit.native_agents import prepare_spec
+from tests.kit.tmux import eventually
 
 MANY, PANES, PROMPTS = 6_000, 2_000, 2_000
 
@@ -480,6 +481,32 @@ async def test_a_key_counts_from_when_it_was_pressed(tmp_path: Path, pressed: fl
     pane.type(b"1", drawn + pressed)
     pane.type(b"\r", drawn + pressed + 0.3)
     assert len([event for event in said if isinstance(event, ApprovalAnswered)]) == answers
+    pane.close()
+    await bus.close(timeout=1)
+
+
+async def test_what_is_typed_waits_for_no_answer_that_streams(tmp_path: Path) -> None:
+    spec, _ = prepare_spec(tmp_path)
+    bus, terminal = Bus(), OtherTerminal(late=False)
+    pane = AgentPane(
+        spec,
+        bus,
+        terminal.screen,
+        cast("Any", None),
+        intend=bus.publish,
+        leave=lambda: None,
+        typed=lambda something: None,
+        pause=lambda: 3600.0,
+    )
+    pane.open()
+    pane.handle_events([TextDelta(agent=spec.agent, session="s", message="m", text="Many words.")])
+    assert terminal.came == 0
+    pane.type(b"x")
+
+    async def drawn() -> bool:
+        return terminal.came == 1
+
+    await eventually(drawn)
     pane.close()
     await bus.close(timeout=1)
 

@@ -63,7 +63,7 @@ from gshtui.headless.agents.agent_pane.pane_lines import (
     visible_lines,
 )
 from gshtui.headless.agents.agent_pane.pane_markdown import AnswerLayout, MarkdownLines
-from gshtui.headless.agents.agent_pane.pane_screen import PaneScreen
+from gshtui.headless.agents.agent_pane.pane_screen import FRAME, PaneScreen
 from gshtui.programs.acp.acp_commands import program_name
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
@@ -72,8 +72,6 @@ from gshtui.text import cells
 from gshtui.text.sanitise import CleanText, clean_text, one_line, plain
 
 _STREAMED = (TextDelta, ThinkingDelta, ToolOutput)
-_FRAME = 0.05
-"""Seconds between two drawings."""
 _INPUT_ROWS = 5
 _MOST_LINES = 5_000
 """Lines that wait for a screen that takes none."""
@@ -102,6 +100,7 @@ class AgentPane:
         typed: Callable[[bool], None],
         draft: str = "",
         goes_on: bool = False,
+        pause: Callable[[], float] = lambda: FRAME,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """
@@ -114,6 +113,7 @@ class AgentPane:
             typed: told whether something is typed, after each piece of input.
             draft: what is typed already.
             goes_on: the screen shows what another one of this agent has drawn.
+            pause: seconds until what has come is drawn.
             clock: seconds that never go back.
         """
         self._agent = spec.agent
@@ -122,6 +122,7 @@ class AgentPane:
         self._run_line = run_line
         self._intend = intend
         self._leave = leave
+        self._pause = pause
         self._clock = clock
         self._typed = typed
         self._typed_at = 0.0
@@ -294,7 +295,13 @@ class AgentPane:
 
     def _schedule_draw(self) -> None:
         if self._drawing is None and not self._closed:
-            self._drawing = asyncio.get_running_loop().call_later(_FRAME, self.draw)
+            self._drawing = asyncio.get_running_loop().call_later(self._pause(), self.draw)
+
+    def _draw_soon(self) -> None:
+        """Draw what was typed, which waits for no answer."""
+        if self._drawing is not None:
+            self._drawing.cancel()
+        self._drawing = None if self._closed else asyncio.get_running_loop().call_later(0, self.draw)
 
     def draw(self) -> None:
         """Draw new lines and the bottom rows, once the screen shows what was drawn before."""
@@ -384,7 +391,7 @@ class AgentPane:
         for wish in self._input.feed(data, self._typed_at):
             self._perform(wish)
         self._typed(self.typed)
-        self._schedule_draw()
+        self._draw_soon()
 
     def _perform(self, wish: InputAction) -> None:
         match wish.kind:

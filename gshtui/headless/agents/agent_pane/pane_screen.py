@@ -12,6 +12,8 @@ from typing import Final, Literal
 from gshtui.text import cells
 from gshtui.text.sanitise import CleanText, clean_text
 
+FRAME: Final = 0.05
+"""Seconds between two drawings of a pane that draws alone."""
 _BRACKETED_PASTE: Final = "\x1b[?2004h"
 _NO_BRACKETED_PASTE: Final = "\x1b[?2004l"
 
