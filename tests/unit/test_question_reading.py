@@ -152,31 +152,54 @@ def test_what_a_program_draws_twice_is_said_once() -> None:
     assert (asked.question.detail, asked.question.line) == ("touch made.txt", "touch made.txt")
 
 
+def commanded(lines: list[str], command: str, rows: list[str]) -> list[str]:
+    """The recorded lines with this command of several rows, drawn in the place of the recorded one."""
+    told = [without_styles(line) if command in without_styles(line) else line for line in lines]
+    alone = re.compile(rf"{re.escape(command)}(?: *[│┃]| {{3}}|$)")
+    last = max((row for row, line in enumerate(told) if alone.search(line)), default=-1)
+    if last < 0:  # in JSON, a command has no second row
+        return []
+
+    def drawn(line: str, words: str) -> str:
+        room = len(command) - len(words)
+        before, _, behind = line.partition(command)
+        return f"{before}{words}{behind[-room:] if behind[: max(0, -room)].isspace() else ' ' * room + behind}"
+
+    first = [drawn(line, rows[0]) if command in line else line for line in told]
+    below = [drawn(told[last].replace("$ ", "  "), row) for row in rows[1:]]
+    return [*first[: last + 1], *below, *first[last + 1 :]]
+
+
+HARMLESS = ["rm -rf ~ ||  true", "Shell  true", "rm ||  $ true"], ["true", "$ true"]
+DRAWN = (
+    *("─" * 14, "─" * 3, "╌" * 14, "▔" * 14, "━━━", "╭──────────────╮", "╰──────────────╯", "┃", "│", "x █", "…", "\\"),
+    *("│ rm -rf x │", "┃ x ┃", "│ ? Shell  true │", "? rm -rf x", "← x", "☐ x", "▸ x", "Tip: rm -rf x", "Hint: x"),
+    *("1. Yes", "❯ 1. Yes", "› 1. Yes", "● 1. Allow once", "  2. No", "1 allow once", "Is it?", "Esc to cancel"),
+    *("Do you want to proceed?", "Would you like to run the following command?", "Allow execution of: 'x'?"),
+    *("Press enter to confirm", "Enter to select", "# Shell command", "△ Permission required", "• Ran ls", "Reason: a"),
+    *("... first 3 lines hidden", "↑ 3 more lines", "+ Show details", "(1 ordered change)", " }", "[y] Yes  [n] No"),
+    *("Allow once   Reject", "1 -a", "1 +b", "1 one", "$ true", "Shell  true"),
+)
+"""What programs draw around a command; here it is in one."""
+
+
 @for_each([shot for shot in shots() if shot.told["status"] == "waiting"])
 def test_no_line_of_a_command_is_missing_from_what_is_shown_whole(recorded: Shot) -> None:
-    """A longer command in the place of the recorded one, of which one line is harmless."""
-    program, shot = recorded.program, recorded.told
-    asked = read(program, recorded.lines, shot)
+    """A longer command in the place of the recorded one, of which lines are harmless, or like the program's own."""
+    asked = read(recorded.program, recorded.lines, recorded.told)
     if asked is None or not (there := _COMMAND.search(asked.question.detail)):
         return
-    command = there.group()
-    told = [without_styles(line) if command in without_styles(line) else line for line in recorded.lines]
-    alone = re.compile(rf"{re.escape(command)}(?: *[│┃]| {{3}}|$)")
-    row = max((row for row, line in enumerate(told) if alone.search(line)), default=-1)
-    if row < 0:  # in JSON, a command has no second row
-        return
-    harmless = itertools.product(["rm -rf ~ ||  true", "Shell  true", "rm ||  $ true"], ["true", "$ true"])
-    ruled = [(one, sign * 14, other) for sign in "╌─" for one, other in (("true", "rm -rf ~"), ("rm -rf ~", "true"))]
-    for first, *others in (*harmless, *ruled):
-        lines = [line.replace(command, first) for line in told]
-        below = told[row].replace("$ ", "  ")
-        lines[row + 1 : row + 1] = [below.replace(command, other) for other in others]
-        asked = read(program, lines, shot)
+    harmless = [[*each] for each in itertools.product(*HARMLESS)]
+    dice = random.Random(str(recorded.file.relative_to(SCREENS)))
+    ruled = [["true", line, "rm -rf ~"][:: dice.choice((1, -1))] for line in dice.sample(DRAWN, examples(15))]
+    for rows in (*harmless, *ruled):
+        lines = commanded(recorded.lines, there.group(), rows)
+        asked = read(recorded.program, lines, recorded.told) if lines else None
         if asked is not None and asked.question.choices and not asked.question.partial:
-            assert first in asked.question.detail, others
-            assert others[-1] in f"{asked.question.subject}\n{asked.question.detail}", first
+            shown = f"{asked.question.subject}\n{asked.question.detail}"
+            assert all(row in shown for row in rows), rows
             line = asked.question.line
-            assert first in line or line in (asked.question.subject, asked.question.detail), others
+            assert rows[0] in line or line in (asked.question.subject, asked.question.detail), rows
 
 
 _COMMAND = re.compile(r"touch (?:made|slept)\.txt(?:; sleep 4; echo slept)?")

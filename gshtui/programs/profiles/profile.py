@@ -186,7 +186,9 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
     frame: Reads[str] = ""
     """Characters at both ends of a line that are no part of it."""
     panel: Reads[bool] = False
-    """It has a background of its own; what is right of that belongs to something else."""
+    """It has a background of its own, and `frame` at the left alone; right of it is something else."""
+    boxed: Reads[bool] = False
+    """A command stands in a box of its own inside the question."""
     hint: Pattern = ""
     """Pattern of what stands behind a label and is no part of it."""
 

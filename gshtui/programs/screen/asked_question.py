@@ -15,8 +15,9 @@ from gshtui.programs.screen.asked_plans import plan_above
 from gshtui.programs.screen.choice_meaning import digits_of, meaning_of
 from gshtui.programs.screen.question_words import (
     RULES,
-    bare_line,
+    bare_lines,
     indented,
+    is_cut,
     parts_of,
     question_start,
     said_once,
@@ -90,9 +91,8 @@ def question_above(
         abouts: what is said below the first labels.
     """
     start, complete = question_start(rules, whole, row)
-    cut = compile_linear(rules.cut) if rules.cut else None
-    complete = complete and not any(cut.search(line) for line in text[start:] if cut is not None)
-    body = [line for line in (bare_line(line) for line in text[start:row]) if line is not None]
+    complete = complete and not any(is_cut(rules, line) for line in text[start:])
+    body = bare_lines(rules, text[start:row])
     if not any(line.strip(RULES) for line in body):
         return None
     subject, about, beside = parts_of(body)

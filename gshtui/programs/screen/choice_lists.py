@@ -10,6 +10,7 @@ from gshtui.programs.profiles.profile import QuestionRules
 from gshtui.programs.screen.asked_question import MOST, ReadQuestion, question_above
 from gshtui.programs.screen.choice_meaning import meaning_of
 from gshtui.programs.screen.line_styles import backgrounds
+from gshtui.programs.screen.question_words import is_cut
 from gshtui.text.cells import width
 from gshtui.text.linear_regex import RegexMatch, compile_linear
 from gshtui.text.sanitise import one_line
@@ -200,8 +201,7 @@ def _end(
     end = row + 1
     while end < below and text[end] and len(text[end]) - len(text[end].lstrip()) >= column:
         end += 1
-    cut = compile_linear(rules.cut) if rules.cut else None
-    rest = [n for n in range(end, below) if text[n].strip(" ─") and not (last and cut and cut.search(text[n]))]
+    rest = [n for n in range(end, below) if text[n].strip(" ─") and not (last and is_cut(rules, text[n]))]
     if not last or not rules.footer:
         return None if rest else end
     return end if compile_linear(rules.footer).search(whole[rest[0]] if rest else "") else None

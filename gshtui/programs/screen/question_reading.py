@@ -75,7 +75,7 @@ def _unframed(rules: QuestionRules, line: str) -> str:
     stripped = line.rstrip()
     if rules.frame and stripped.lstrip()[:1] in tuple(rules.frame) and stripped.lstrip():
         stripped = stripped.lstrip()[1:]
-        if stripped[-1:] in tuple(rules.frame):
+        if not rules.panel and stripped[-1:] in tuple(rules.frame):
             stripped = stripped[:-1]
     return stripped.rstrip()
 

@@ -23,8 +23,9 @@ _ADVICE = re.compile(r"^\s*(?:Tip|Hint): |^\s*(?:←|▸|☐|☒)")
 _POINT = ("●", "•", "→", "-", "*")
 _WAITS = re.compile(r"^ *\? (?=\S)")
 """The sign in front of a call that waits, which the question says."""
-_BAR = " █"
+_BAR = "█"
 """How a row ends beside which something scrolls."""
+_TOP, _BOTTOM = re.compile(r" *╭─+╮"), re.compile(r" *╰─+╯")
 
 
 def has_words(line: str) -> bool:
@@ -35,6 +36,11 @@ def has_words(line: str) -> bool:
 def question_start(rules: QuestionRules, text: Sequence[str], row: int) -> tuple[int, bool]:
     """The first row of the question above this row, and whether that is its beginning."""
     oldest = max(0, row - _LINES)
+    if rules.panel:  # all of it is the question's, whatever a command's own rows look like
+        outside = (n for n in range(row - 1, oldest - 1, -1) if not text[n].strip().startswith(tuple(rules.frame)))
+        top = next(outside, oldest - 1) + 1
+        begun = next((n + 1 for n in range(top, row) if compile_linear(rules.above).search(text[n])), 0)
+        return (begun, True) if begun else (top, False)
     rows = range(row - 1, oldest - 1, -1)
 
     def nearest(pattern: str) -> int:
@@ -75,14 +81,15 @@ def parts_of(body: Sequence[str]) -> tuple[str, list[str], list[str]]:
         about = [*pieces[-2], *asks[:begin], *more, *asks[end:]]  # a line may be the command's own
         return subject, about, [line for piece in pieces[:-2] for line in piece]
     lines = [line for piece in pieces for line in [*piece, ""]][:-1]
-    whole = trimmed([line for line in lines if not _ADVICE.match(line)]) or lines
+    said = next((n for n, line in enumerate(lines) if line.strip() and not _ADVICE.match(line)), 0)
+    beside, whole = lines[:said], lines[said:]
     asking = [n for n, line in enumerate(whole) if line.endswith("?") and not line.strip().startswith(_POINT)]
     asked = 0 if not asking or asking[0] == 0 else asking[-1]
     begun = asked
     while begun > 0 and whole[begun - 1].strip() and whole[begun].strip()[:1].islower():
         begun -= 1  # the words before it had no room in this row
     subject, more = in_one_line(whole[begun : asked + 1])
-    return subject, whole[:begun] + more + whole[asked + 1 :], [line for line in lines if _ADVICE.match(line)]
+    return subject, whole[:begun] + more + whole[asked + 1 :], [line for line in beside if line.strip()]
 
 
 def in_one_line(lines: Sequence[str]) -> tuple[str, list[str]]:
@@ -124,12 +131,24 @@ def indented(lines: Sequence[str]) -> list[str]:
     return [line[indent:] for line in lines]
 
 
-def bare_line(line: str) -> str | None:
-    """A line without the sides of a box inside the question; `None` for the top and the bottom of one."""
-    shown = line.strip()
-    if shown and not shown.strip("╭╮╰╯─┌┐└┘"):
-        return None
-    if len(shown) > 1 and shown[0] == shown[-1] == "│":
-        line = "  " + shown[1:-1]
-    line = line.rstrip()
-    return _WAITS.sub("", line[: -len(_BAR)].rstrip() if line.endswith(_BAR) else line)
+def bare_lines(rules: QuestionRules, lines: Sequence[str]) -> list[str]:
+    """The lines of a question without what its program draws around them. What looks so in a command stays in it."""
+    found = [line.removesuffix(_BAR).rstrip() if is_cut(rules, line) else line.rstrip() for line in lines]
+    first = next((n for n, line in enumerate(found) if line.strip()), 0)
+    found[first : first + 1] = [_WAITS.sub("", line) for line in found[first : first + 1]]
+    return _unboxed(found) if rules.boxed else found
+
+
+def is_cut(rules: QuestionRules, line: str) -> bool:
+    """Whether a line says that a part of the question is out of sight."""
+    return bool(rules.cut) and compile_linear(rules.cut).search(line) is not None
+
+
+def _unboxed(lines: list[str]) -> list[str]:
+    """The lines without the outermost box among them, if it is whole: another one is the command's own."""
+    top = next((n for n, line in enumerate(lines) if _TOP.fullmatch(line)), len(lines))
+    bottom = next((n for n in range(len(lines) - 1, top, -1) if _BOTTOM.fullmatch(lines[n])), top)
+    inside = [line.strip() for line in lines[top + 1 : bottom]]
+    if not inside or not all(len(line) > 1 and line[0] == line[-1] == "│" for line in inside):
+        return lines
+    return [*lines[:top], *(f"  {line[1:-1]}".rstrip() for line in inside), *lines[bottom + 1 :]]
