@@ -76,8 +76,8 @@ class InstalledUnit(msgspec.Struct, frozen=True):
     """What the person runs next."""
 
 
-def _shell(summary: str, *, alone: bool = True) -> ShellForm:
-    return ShellForm(summary=summary, parts=frozenset(), alone=alone)
+def _shell(summary: str, *, alone: bool = True, needs_answer: str = "") -> ShellForm:
+    return ShellForm(summary=summary, parts=frozenset(), alone=alone, needs_answer=needs_answer)
 
 
 class ShowKeeper(Parameters, Returns[KeeperReport]):
@@ -101,7 +101,7 @@ class StopKeeper(Parameters, Returns[StoppedKeeper]):
 
     COMMAND: ClassVar[str] = "hub"
     WORD: ClassVar[str] = "stop"
-    SHELL = _shell("Stop the hub.")
+    SHELL = _shell("Stop the hub.", needs_answer="nobody is there to agree to the end of a turn; or add --yes.")
 
 
 class InstallKeeper(Parameters, Returns[InstalledUnit]):
