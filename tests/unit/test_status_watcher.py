@@ -711,6 +711,31 @@ async def test_what_a_program_in_a_shell_asks_is_read_by_its_own_profile(monkeyp
         await status.stop()
 
 
+async def test_what_a_program_in_a_shell_asks_is_seen_though_it_has_printed_and_printed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing else tells of it: a program's spinner is no command's output."""
+    watcher, loaded = "gshtui.programs.session.status_watcher", profiles.load(Path("/nonexistent"))
+    runs = Foreground("claude", own=False, argv=("claude",))
+    monkeypatch.setattr(f"{watcher}.front", lambda _: runs)
+    for name, seconds in {"_GOES_ON": 0.0, "_NOW_AND_THEN": 3600.0, "_SILENT": 3600.0, "_STIRRED": 3600.0}.items():
+        monkeypatch.setattr(f"{watcher}.{name}", seconds)
+
+    class Asking(PrintingServer):
+        async def capture_screen(self, pane: str) -> tuple[PaneInfo, tuple[str, ...]]:
+            info, lines = await super().capture_screen(pane)
+            return info, QUESTION if self.looks > 9 else lines
+
+    row = AgentRow(id="0001", name="sh", kind="cli", pane="%0", created=time.time() - 60)
+    server = Asking()
+    status = CliStatus(server, row, loaded.get("shell"), lambda _: None, profiles=loaded.of_process)
+    await status.start()
+    try:
+        assert await eventually(lambda: status_of(status), until=lambda status: status == "waiting") == "waiting"
+    finally:
+        await status.stop()
+
+
 @pytest.mark.parametrize("looks", [1, 0])
 async def test_an_enter_counts_though_a_busy_program_draws_its_text_only_later(looks: int) -> None:
     row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)

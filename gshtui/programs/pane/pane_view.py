@@ -164,11 +164,14 @@ class PaneView:
         except TmuxError as error:
             raise SessionError("terminal", error.message, error.hint) from error
         now = await asyncio.to_thread(front, info)
-        profile = self.profile if now.own else self._profiles(now.argv or (now.program,))
+        profile = self._in_front(now)
         reading = _read(profile, info, lines, now)
         if reading.status == "idle" and self._loading is not None and self._loading.possible:
             reading = await unless_loading(reading, self._loading, lines)
         return Seen(reading, lines, info, now, profile)
+
+    def _in_front(self, now: Foreground) -> Profile:
+        return self.profile if now.own else self._profiles(now.argv or (now.program,))
 
     async def read_drawn(self) -> Seen:
         """Its terminal, with the input line where it has one. Raises `SessionError` (terminal).
@@ -207,15 +210,12 @@ class PaneView:
             past = await self.server.capture(self.pane, start=-_PAST)
         except TmuxError:
             return question
-        here, above = (
-            read_screen(self.profile, lines, info.title, (info.cursor_x, info.cursor_y), info.width),
-            len(past),
-        )
-        above -= info.height
+        profile, above = self._in_front(await asyncio.to_thread(front, info)), len(past) - info.height
+        here = read_screen(profile, lines, info.title, (info.cursor_x, info.cursor_y), info.width)
         if info.alternate or above <= 0 or here.read is None or here.read.question.id != question.id:
             return question
         place = (info.cursor_x, info.cursor_y + above)
-        read = read_screen(self.profile, past, info.title, place, info.width).read
+        read = read_screen(profile, past, info.title, place, info.width).read
         if read is None or read.question.choices != question.choices or read.question.partial:
             return question
         whole = read.question

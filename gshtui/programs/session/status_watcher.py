@@ -165,6 +165,8 @@ class CliStatus(ProgramFacts):
         self._loading = loading
         self._disagreed = disagreed
         self._profiles = profiles
+        self._inside = False
+        """A program with a profile of its own runs in the shell's terminal: it may ask at any moment."""
         self._disagreements = Disagreements()
         self.looked = asyncio.Event()
         """Set once its screen has been read."""
@@ -312,7 +314,7 @@ class CliStatus(ProgramFacts):
         its silence shows."""
         known = self.known
         works = known.status in WORKING and known.source in ("process", "activity") and not self._profile.ai
-        if not works or self._facts.dead or self._facts.gone:
+        if not works or self._inside or self._facts.dead or self._facts.gone:
             return False
         prints = self._facts.moved > self._now() - _STIRRED or self._printed > time.monotonic() - _STIRRED
         return prints and time.monotonic() > self._same_since + _GOES_ON
@@ -449,7 +451,9 @@ class CliStatus(ProgramFacts):
         here = await asyncio.to_thread(front, info) if not self._profile.ai else None
         if self._profile.ai and self._profile.input.line and not reading.status and not reading.input:
             await asyncio.to_thread(wake, info)
-        elif here is not None and not here.own and self._profiles and (other := self._profiles(here.argv)).ai:
+        other = self._profiles(here.argv) if here is not None and not here.own and self._profiles else None
+        self._inside = other is not None and other.ai
+        if other is not None and other.ai:
             theirs = read_screen(other, lines, info.title, place, info.width)
             if "waiting" in (theirs.status, theirs.contradicts):
                 reading = msgspec.structs.replace(theirs, status="waiting", contradicts="")
