@@ -5,7 +5,8 @@ and have dialogs opened and their modes changed. The truth is what
 the provider behind a program has sent, when its person pressed a key, and when a command of a shell began and ended by
 the machine's own clock. `BENCH_MINUTES` is how long they work (10 by default), and
 `BENCH_PACE` the average pause between two tasks in seconds (40), and `BENCH_HOOKS=no` or `yes` leaves out one half.
-`BENCH_TRACE=1` prints what each row said for how long, `BENCH_ONLY=claude,qwen` leaves out the others.
+`BENCH_TRACE=1` prints what each row said for how long, `BENCH_ONLY=claude,qwen` leaves out the others, and with
+`BENCH_ALONE=1` none is connected to us by a protocol of its own.
 Programs that `.ci/programs` has not installed are left out.
 """
 
@@ -41,7 +42,7 @@ from tests.kit.loopback.apis import loopback
 from tests.kit.loopback.script import Answer, Call, Say
 from tests.kit.loopback.server import Asked, Loopback
 from tests.kit.prompt_driven_model import follow_prompts
-from tests.kit.real_programs import FOLDER, FOUND, MISSING, Program
+from tests.kit.real_programs import FOLDER, FOUND, MISSING, Program, leave_alone
 from tests.kit.record_questions import calls, made_project
 from tests.kit.tmux import end_folder, short_folder
 
@@ -51,6 +52,7 @@ MINUTES = float(os.environ.get("BENCH_MINUTES", "10"))
 PACE = float(os.environ.get("BENCH_PACE", "40"))
 HOOKED = {"yes": (True,), "no": (False,)}.get(os.environ.get("BENCH_HOOKS", ""), (False, True))
 TRACE = bool(os.environ.get("BENCH_TRACE"))
+ALONE = bool(os.environ.get("BENCH_ALONE"))
 START = 120.0
 """Seconds for a program to be idle for the first time."""
 PATIENCE = 90.0
@@ -376,6 +378,8 @@ async def _work(place: Place, hooked: bool) -> list[Watched]:
         servers = [await stack.enter_async_context(_provider(program, place)) for program in programs]
         for program, server in zip(programs, servers, strict=True):
             os.environ.update(program.prepare(place.home.path, place.project, server.url))
+            if ALONE:
+                leave_alone(program.name)
             profile = profiles.load().for_argv(program.argv)
             if hooked and profile.hooks.kind:
                 hooks.apply_plan(hooks.plan(profile))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gshtui.programs.check.check_setup import CheckSetup, read_setup
+from gshtui.settings import paths
 from tests.kit.loopback.server import Asked
 from tests.kit.prompt_driven_model import follow_prompts
 
@@ -99,6 +100,13 @@ PROGRAMS = {
 }
 FOUND = [program for program in PROGRAMS.values() if program.version]
 MISSING = [program for program in PROGRAMS.values() if not program.version]
+
+
+def leave_alone(name: str) -> None:
+    """Have a program not connected to us by a protocol of its own, by a person's profile in the home of the moment."""
+    profile = paths.config_dir(create=True) / "profiles" / f"{name}.toml"
+    profile.parent.mkdir(exist_ok=True)
+    profile.write_text(f'extends = "{name}"\nprotocol = ""\n', "utf-8")
 
 
 SERVERS = ("mcp-server-everything", "mcp-server-filesystem", "mcp-server-git", "mcp-server-fetch", "litellm")

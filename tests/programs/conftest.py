@@ -14,9 +14,8 @@ import pytest
 
 from gshtui.programs.hooks import hooks
 from gshtui.programs.profiles import profile_files as profiles
-from gshtui.settings import paths
 from tests.kit.home import Home
-from tests.kit.real_programs import FOUND, MISSING, SERVERS, Program, installed_servers
+from tests.kit.real_programs import FOUND, MISSING, SERVERS, Program, installed_servers, leave_alone
 from tests.kit.tmux import end_server, short_folder
 from tests.programs.stage import Stage, on_stage
 
@@ -84,9 +83,7 @@ async def stage(
     size = request.node.get_closest_marker("size")
     columns, rows = size.args if size is not None else (80, 24)
     if request.node.get_closest_marker("alone") is not None or os.environ.get("GSH_TEST_ALONE"):
-        profile = paths.config_dir(create=True) / "profiles" / f"{program.name}.toml"
-        profile.parent.mkdir(exist_ok=True)
-        profile.write_text(f'extends = "{program.name}"\nprotocol = ""\n', "utf-8")
+        leave_alone(program.name)
     if request.node.get_closest_marker("hooked") is not None:
         hooks.apply_plan(hooks.plan(profiles.load().get(program.name)))
     with short_folder() as sockets:
