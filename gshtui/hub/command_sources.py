@@ -74,7 +74,7 @@ def sandboxes(loaded: Loaded, bus: Bus) -> Sandboxes:
 def hosts(loaded: Loaded) -> HostLinks:
     """The other machines of the configuration; one connection to each for all of a hub."""
     from gshtui.hosts.host_link import HostLinks
-    from gshtui.settings.changed_settings import changed_settings
+    from gshtui.settings.loader import changed_settings
 
     return HostLinks(loaded.settings.hosts, paths.runtime_dir, loaded.environ, changed=changed_settings(loaded))
 

@@ -7,15 +7,18 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.hub_events import HubStarted, HubStopped, Noticed, PartFailed
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent_events import TurnFinished
+from gshtui.bus.events.hub_events import BranchChanged, HubStarted, HubStopped, Noticed, PartFailed
 from gshtui.bus.loop_faults import LoopFaults
 from gshtui.commands import execution
 from gshtui.commands.declaration import Caller, Invocation, Outcome, Question, R, Returns
@@ -25,13 +28,14 @@ from gshtui.commands.line_values import Variables
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.fleet.core.agent_states import AgentStates
 from gshtui.guard.secrets.report_redaction import redact_report
-from gshtui.hub.branch_watch import BranchWatch
 from gshtui.hub.command_offers import CommandOffers
 from gshtui.hub.hub_options import HubOptions
 from gshtui.hub.part_lifecycle import PartLifecycle
 from gshtui.hub.small_model import SmallModel
-from gshtui.hub.unseen_git_programs import tell_unseen_programs
+from gshtui.settings import trust
+from gshtui.settings.git_info import branch
 from gshtui.system.tasks import cancel_and_wait, end_all, start_job
+from gshtui.text.sanitise import literal, one_line
 from gshtui.vfs.file_system import FileSystem
 
 if TYPE_CHECKING:
@@ -57,6 +61,7 @@ if TYPE_CHECKING:
     from gshtui.store.tables.message_table import StoredMessage
     from gshtui.store.tables.prompt_table import PromptTable
     from gshtui.store.tables.shell_tables import ShellTables
+
 
 StartPart = Callable[["Hub"], Awaitable[None]]
 """Starts one part of a hub. Raises an `ExpectedError` if it cannot."""
@@ -444,3 +449,43 @@ class Hub:
     async def _close_mcp_servers(self) -> None:
         if self._mcp_servers is not None:
             await self._mcp_servers.close()
+
+
+_NAMED = 3
+
+
+async def tell_unseen_programs(bus: Bus, project: Path, about: str = "") -> None:
+    """Publish a notice if there is anything that they have not seen. Returns within seconds.
+
+    Args:
+        bus: where it is published.
+        project: the folder; one that nobody trusted has no notice.
+        about: the notice's subject.
+    """
+    names = [one_line(literal(name), 80) for name in await asyncio.to_thread(trust.unseen_programs, project)]
+    if not names:
+        return
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    text = f"In this folder git runs what has changed since you trusted it: {', '.join(names[:_NAMED])}{more}."
+    hint = "`gsh-tui config trust` shows it; until you have read it, start nothing here that uses git."
+    bus.publish(Noticed(level="warning", text=text, hint=hint, about=about or "settings"))
+
+
+class BranchWatch:
+    """The branch of one folder; `name` is empty outside a git repository and before `read_branch`."""
+
+    def __init__(self, bus: Bus, cwd: Path) -> None:
+        self.name = ""
+        self._bus = bus
+        self._cwd = cwd
+        bus.subscribe(self._reread, TurnFinished, name="branch")
+
+    async def read_branch(self) -> str:
+        """Read it now."""
+        self.name = await asyncio.to_thread(branch, self._cwd)
+        return self.name
+
+    async def _reread(self, _batch: Sequence[Event]) -> None:
+        before = self.name
+        if await self.read_branch() != before:
+            self._bus.publish(BranchChanged(branch=self.name))

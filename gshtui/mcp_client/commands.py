@@ -24,9 +24,9 @@ from gshtui.commands.registry import AnyCommand
 from gshtui.mcp_client import mcp_calls as calls
 from gshtui.mcp_client import server_outcomes as outcomes
 from gshtui.mcp_client.configured_servers import configured_servers, untrusted_files
-from gshtui.mcp_client.consents import agree, is_agreed
 from gshtui.mcp_client.server_definition import McpError, ServerDefinition
 from gshtui.mcp_client.server_outcomes import written_values
+from gshtui.mcp_client.server_pool import agree, is_agreed
 from gshtui.mcp_client.server_requests import ToolCaller
 from gshtui.mcp_client.server_resources import named_resources
 from gshtui.mcp_client.tool_pins import ServerPins, accepted, forget_pins, read_pins, write_pins

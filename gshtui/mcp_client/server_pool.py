@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import time
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
@@ -21,7 +22,6 @@ from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.server_events import ToolServerChanged
 from gshtui.commands.registry import AnyCommand, Registry
-from gshtui.mcp_client import consents
 from gshtui.mcp_client.elicitations import Elicitations
 from gshtui.mcp_client.server_connection import ConnectionOptions, ServerConnection
 from gshtui.mcp_client.server_definition import McpError, ServerDefinition
@@ -29,6 +29,10 @@ from gshtui.mcp_client.server_requests import ToolCaller
 from gshtui.mcp_client.server_resources import mentioned_resources, read_resource, resource_command
 from gshtui.mcp_client.server_tools import tool_commands, tool_names
 from gshtui.mcp_client.tool_pins import ServerPins, ToolPin, accepted, read_pins, received, write_pins
+from gshtui.settings import paths
+from gshtui.system.files import private_files
+from gshtui.system.files.file_lock import blocking_lock
+from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait, end_all, start_job
 from gshtui.text.sanitise import literal, one_line
 from gshtui.text.similar_names import known_names
@@ -187,11 +191,11 @@ class ServerPool:
         others = [entry for entry in self._entries.values() if entry.definition.source == "program"]
         for entry in others:
             one = entry.definition
-            agreed = await asyncio.to_thread(consents.is_agreed, one.agreed_in, one.name, one.digest)
+            agreed = await asyncio.to_thread(is_agreed, one.agreed_in, one.name, one.digest)
             entry.waits = not agreed
         waiting = [entry.definition for entry in others if entry.waits and entry.definition.settings.enabled]
         exact = [f"{one.agreed_in} {one.name} {one.digest}" for one in waiting]
-        if waiting and await asyncio.to_thread(consents.first_time, exact):
+        if waiting and await asyncio.to_thread(first_time, exact):
             names = ", ".join(one.name for one in waiting[:5]) + (" …" if len(waiting) > 5 else "")
             text = f"Agents can use the MCP servers of other programs: {names}."
             self._bus.publish(
@@ -206,10 +210,10 @@ class ServerPool:
         if not definition.brought:
             return
         exact = definition.digest
-        if await asyncio.to_thread(consents.is_agreed, definition.agreed_in, name, exact):
+        if await asyncio.to_thread(is_agreed, definition.agreed_in, name, exact):
             return
         if agreed or await self._ask(agent, run_question(definition)):
-            await asyncio.to_thread(consents.agree, definition.agreed_in, name, exact)
+            await asyncio.to_thread(agree, definition.agreed_in, name, exact)
             self._entries[name].told = ""
             return
         raise McpError(
@@ -422,3 +426,52 @@ def tools_question(server: str, pins: ServerPins) -> ServerQuestion:
             lines.append("its parameters are others, too")
     title = f"The MCP server {server} changed its tools. Offer them as they are now?"
     return ServerQuestion(server, title, "\n".join(lines), " ".join(pin.digest for pin in pins.changed))
+
+
+class _Agreed(msgspec.Struct, omit_defaults=True):
+    """Project → server → hash."""
+
+    projects: dict[str, dict[str, str]] = {}
+    told: tuple[str, ...] = ()
+    """Hashes of servers of which a person was told that they can be used."""
+
+
+def is_agreed(project: Path, server: str, digest: str) -> bool:
+    """Whether a person has agreed to exactly this. An unreadable file agrees to nothing. Blocks for a moment."""
+    return _read().projects.get(str(project), {}).get(server) == digest
+
+
+def agree(project: Path, server: str, digest: str) -> None:
+    """Note that a person has agreed. Blocks for a moment. Raises `OSError`."""
+    paths.data_dir()
+    private_files.make_folder(_file().parent)
+    with blocking_lock(_file().with_suffix(".lock")):
+        known = _read()
+        known.projects.setdefault(str(project), {})[server] = digest
+        private_files.write_whole(_file(), msgspec.json.encode(known), sync=True)
+
+
+def first_time(servers: list[str]) -> bool:
+    """Whether one of these was never told of; notes that it is now. Blocks for a moment."""
+    marks = {hashlib.sha256(one.encode(errors="replace")).hexdigest()[:32] for one in servers}
+    if marks <= set(_read().told):
+        return False
+    with contextlib.suppress(OSError):
+        paths.data_dir()
+        private_files.make_folder(_file().parent)
+        with blocking_lock(_file().with_suffix(".lock")):
+            known = _read()
+            known.told = tuple(sorted({*known.told[-1_000:], *marks}))
+            private_files.write_whole(_file(), msgspec.json.encode(known), sync=True)
+    return True
+
+
+def _read() -> _Agreed:
+    try:
+        return msgspec.json.decode(_file().read_bytes(), type=learned(_Agreed))
+    except (OSError, msgspec.DecodeError):
+        return _Agreed()
+
+
+def _file() -> Path:
+    return paths.data_dir(create=False) / "mcp" / "agreed-projects.json"

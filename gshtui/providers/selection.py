@@ -1,6 +1,7 @@
 """Selects provider and model: what was asked for, else what the settings prefer, else what is usable.
 
-Also explains the choice. Connects only to a possible Ollama on this machine, and only for a moment. Raises
+Also explains the choice. Connects only to a possible Ollama on this machine, only for a moment, and loads no library
+for that. Raises
 `ProviderError` with the closest names. Called by the agents and by `model`.
 
 Providers that approved plugins bring: found by the name of their entry point, imported when one is asked for by it.
@@ -10,25 +11,22 @@ They are used only where somebody names them; no plugin becomes the provider of 
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from typing import Any, cast
+from urllib.parse import urlsplit
 
 import msgspec
 
 from gshtui.providers.adapters.ollama import Ollama
-from gshtui.providers.candidates import (
-    HOSTS,
-    ModelSettings,
-    ProviderCandidate,
-    candidates,
-    make_provider,
-)
+from gshtui.providers.candidates import HOSTS, ModelSettings, ProviderCandidate, candidates, make_provider
 from gshtui.providers.catalog import Catalog, Model
 from gshtui.providers.port import Provider, ProviderError
-from gshtui.providers.probe import compatible_models, ollama_models
 from gshtui.settings import plugins
 from gshtui.settings.known_providers import KNOWN_PROVIDERS, OTHER_NAMES, label_of
+from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import known_names
 
@@ -347,3 +345,55 @@ async def usable(settings: ModelSettings, environ: Mapping[str, str]) -> list[Us
         elif candidate.keyed:
             out.append(Usable(candidate.name, candidate.api))
     return [*out, *(Usable(name, name, tuple(offer.models)) for name, offer in plugin_offers().items())]
+
+
+_LARGEST = 4 << 20
+"""Bytes of an answer."""
+
+
+async def ollama_models(base: str, wait: float) -> list[str] | None:
+    """The models installed in Ollama at this address; `None` if it does not answer within `wait` seconds."""
+    return await _names(base, "/api/tags", "models", "name", wait)
+
+
+async def compatible_models(base: str, wait: float) -> list[str] | None:
+    """Names of the models that an OpenAI-compatible server at this address serves. Otherwise as `ollama_models`."""
+    return await _names(base, "/models", "data", "id", wait)
+
+
+async def _names(base: str, path: str, listed: str, named: str, wait: float) -> list[str] | None:
+    try:
+        async with time_limit(wait):
+            found = await _get(base, path)
+        return [str(model[named]) for model in found[listed]]
+    except (OSError, TimeoutError, ValueError, KeyError, TypeError, asyncio.IncompleteReadError):
+        return None
+    except asyncio.LimitOverrunError:
+        return None
+
+
+async def _get(base: str, path: str) -> Any:
+    url = urlsplit(base)
+    secure = url.scheme == "https"
+    reader, writer = await asyncio.open_connection(
+        url.hostname or "127.0.0.1", url.port or (443 if secure else 80), ssl=secure or None
+    )
+    try:
+        where = f"{url.path.rstrip('/')}{path}"
+        head = f"GET {where} HTTP/1.0\r\nHost: {url.netloc}\r\nAccept: application/json\r\nConnection: close\r\n\r\n"
+        writer.write(head.encode("ascii"))
+        await writer.drain()
+        status, _, _ = (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")
+        if b" 200" not in status:
+            raise ValueError("not this kind of server")
+        body = b""
+        while piece := await reader.read(1 << 16):
+            body += piece
+            if len(body) > _LARGEST:
+                raise ValueError("not this kind of server")
+        try:
+            return json.loads(body)
+        except RecursionError as error:
+            raise ValueError("not this kind of server") from error
+    finally:
+        writer.close()

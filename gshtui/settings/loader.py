@@ -6,7 +6,7 @@ A project's own file may make things stricter, never looser. Whatever is wrong i
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -281,3 +281,26 @@ def _nameless_providers(settings: Settings, origins: Mapping[str, Origin]) -> li
         hint = f"Give it a `type`, one of {PROVIDER_NAMES}."
         found.append(Problem(text, hint, origin or Origin("default"), f"{prefix}type"))
     return found
+
+
+def changed_settings(loaded: Loaded) -> Callable[[], Settings | None]:
+    """What gives the settings anew if the user's file has changed since it was last asked; it also does the first time.
+
+    A file that is no TOML now, as while it is edited, changes nothing: what was set before goes on to hold.
+    """
+    seen: tuple[int, int] | None = None
+
+    def changed() -> Settings | None:
+        nonlocal seen
+        try:
+            found = paths.config_file().stat()
+            now = found.st_mtime_ns, found.st_size
+        except OSError:
+            now = 0, 0
+        if now == seen:
+            return None
+        seen = now
+        fresh = loaded.again()
+        return None if fresh.unreadable else fresh.settings
+
+    return changed

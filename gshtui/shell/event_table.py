@@ -139,7 +139,7 @@ another window of this user, which hears what shells do from the one that they r
 user that is about to read the record; it is answered `{"synced": true}` once what stood in the spool is stored, or
 `false` if not all of it could be. `prompt`: a shell in which a line is being typed; it asks `{"ask": N, "text": …,
 "cwd": …, "previous": …}` and is answered `{"answer": N, "text": …}`, the command to suggest
-(`shell/log/suggestions.py`); what it asks is kept nowhere. `command`: a command of this user, `gsh-tui agent ls`, which
+(`shell/log/shell_log.py`); what it asks is kept nowhere. `command`: a command of this user, `gsh-tui agent ls`, which
 the keeper runs for it (`hub/faces/asked_commands.py`). `turn`: a face without a window, `gsh WORDS`, for which the
 keeper takes a turn (`hub/faces/asked_turns.py`); it answers the questions of that turn alone. `window`: a window, whose
 hub is here (`hub/faces/asked_windows.py`). `pane`: the terminal of an agent that runs here, whose pane is drawn here,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.settings import paths
-from gshtui.shell.log.suggestions import best_command
+from gshtui.shell.log.shell_log import best_command
 from gshtui.store.record.store import Store
 from gshtui.tools.git.shadow_repository import ShadowRepository
 from tests.bench.figures import Report, median

@@ -35,10 +35,9 @@ from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle.agent_buses import AgentBuses
 from gshtui.fleet.lifecycle.answerer import OwnQuestions
 from gshtui.fleet.lifecycle.program_options import ProgramOptions
-from gshtui.fleet.native.outcome import AgentOutcome
 from gshtui.fleet.native.spec import read_spec, write_spec
 from gshtui.hub.composition import build_hub
-from gshtui.hub.faces.native_run import NativeRun
+from gshtui.hub.faces.native_run import AgentOutcome, NativeRun
 from gshtui.hub.hub_options import KEEPER_PARTS, HubOptions
 from gshtui.programs.acp import acp_connection
 from gshtui.programs.acp.acp_connection import AcpConnection, AcpError

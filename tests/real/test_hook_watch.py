@@ -8,7 +8,6 @@ import pytest
 
 from gshtui.agents.hooks.agent_hooks import AgentHooks
 from gshtui.agents.hooks.hook_set import Hook, HookSet
-from gshtui.agents.hooks.hook_watch import HookWatch
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Receipt
 from gshtui.bus.events.approval_events import ApprovalRequested
@@ -17,6 +16,7 @@ from gshtui.bus.events.fleet_events import AgentEnded
 from gshtui.bus.events.session_events import SessionClosed, SessionOpened
 from gshtui.context.assembly.requests import CutRequest
 from gshtui.context.views import ContextError
+from gshtui.hub.parts.hook_part import HookWatch
 from tests.kit.context_harness import ContextHarness, SummaryModel
 
 NAMES = ("SessionStart", "SessionEnd", "Notification", "SubagentStop", "PostCompact")

@@ -22,8 +22,7 @@ from gshtui.programs.pane.pane_view import PaneView, SessionError
 from gshtui.programs.pane.pane_writer import PaneWriter
 from gshtui.programs.profiles.profile_files import load as load_profiles
 from gshtui.settings import paths
-from gshtui.settings.changed_settings import changed_settings
-from gshtui.settings.loader import load
+from gshtui.settings.loader import changed_settings, load
 from gshtui.tmux import control_client
 from gshtui.tmux.attach_client import words_for
 from gshtui.tmux.mirror import Mirror

@@ -32,7 +32,7 @@ async def work(folder: str) -> None:
 BEGINS = """
 import os, signal, subprocess
 from gshtui.system.caller_environment import MARK
-from gshtui.system.processes.orphan_watch import dies_with_us
+from gshtui.tools.shell.shell_process import dies_with_us
 with dies_with_us("just-now"):
     child = subprocess.Popen(["sh", "-c", "sleep 1000; true"], env={MARK: "just-now"}, start_new_session=True)
     print(child.pid, flush=True)

@@ -31,7 +31,7 @@ from gshtui.commands.declaration import Assessment, Caller, CommandError, Invoca
 from gshtui.commands.registry import Registry
 from gshtui.fleet.commands.host_commands import InstallPackage, UninstallPackage, commands
 from gshtui.fleet.core.ports import LaunchTerms
-from gshtui.fleet.native.spawn_requests import held_to_rights
+from gshtui.fleet.native.relay import held_to_rights
 from gshtui.fleet.native.spec import Spec, make_spec, write_spec
 from gshtui.guard.approval.gate import Call, Gate
 from gshtui.guard.rules.rule_book import RuleBook, parse_rules

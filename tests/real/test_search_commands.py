@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gshtui.agents.commands import record_commands
 from gshtui.bus.bus import Bus
 from gshtui.bus.messages import user_message
 from gshtui.bus.shell_data import ShellNote, ShellRecord
@@ -23,7 +24,6 @@ from gshtui.shell.log.note_command import commands as note_commands
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.log.log_writer import LogFile
 from gshtui.store.record.store import Store
-from gshtui.tools.shell import stored_output
 from tests.kit.record import no_sync
 
 NOW = time.time()
@@ -300,10 +300,10 @@ async def test_another_project_is_asked_about(store: Store, logs: Path, source: 
 
 
 async def test_an_output_of_another_project_is_asked_about(store: Store) -> None:
-    command = stored_output.command(store.outputs.get, store.outputs.folders, 0)
+    command = record_commands.output_command(store.outputs.get, store.outputs.folders, 0)
     assert command.assess is not None
     invocation = Invocation(Caller("main", is_agent=True), Path(PROJECT), Path(PROJECT), agent="main")
-    asked_for = lambda key: stored_output.OutputParameters.model_validate({"key": key})  # noqa: E731
+    asked_for = lambda key: record_commands.OutputParameters.model_validate({"key": key})  # noqa: E731
     keys: dict[str, str] = {}
     for cwd in (PROJECT, "/other"):
         session = await store.sessions.create(cwd=cwd, agent="main")

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gshtui.agents.commands import record_commands
 from gshtui.agents.toolbox import Toolbox, WorkDirs
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
@@ -25,7 +26,6 @@ from gshtui.system.ids import new_id
 from gshtui.text.truncation import least
 from gshtui.tools.commands import commands
 from gshtui.tools.files.workspace import ToolConfig
-from gshtui.tools.shell import stored_output
 from tests.kit.endings import closing_async
 from tests.kit.markers import MARKER, cut_of
 from tests.kit.scripted_provider import Recorder
@@ -49,7 +49,7 @@ class Bench:
         self.recorder = Recorder(self.bus)
         self.gate = Gate(self.bus, respondent="person", auto_approve=frozenset({"bash"}))
         self.bus.subscribe(self._allow, ApprovalRequested, name="person")
-        output = stored_output.command(self._output, self._folders, setting)
+        output = record_commands.output_command(self._output, self._folders, setting)
         registry = Registry([*commands(ToolConfig(os.environ, max_output_bytes=setting)), output])
         self.toolbox = Toolbox(self.bus, registry, self.gate, "main", WorkDirs(folder, folder), self._keep, setting)
 

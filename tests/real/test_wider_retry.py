@@ -11,7 +11,7 @@ from gshtui.bus.agent_data import Respondent
 from gshtui.bus.events.agent_events import PromptSubmitted, ToolFinished
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, Decision
 from gshtui.bus.events.shell_events import ShellRecorded
-from gshtui.guard.rules.decision_log import DecisionQuery, read_decisions
+from gshtui.guard.commands import DecisionQuery, read_decisions
 from gshtui.hub.hub import Hub
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id

@@ -1,8 +1,7 @@
 """The key for the variables of the agent's Python, in a window."""
 
 from gshtui.ui.kit.keys.key_table import KEYS
-from gshtui.ui.python.python_feature import PythonFeature
-from gshtui.ui.window.features import FEATURES, own_keys
+from gshtui.ui.window.features import FEATURES, PythonFeature, own_keys
 
 
 class LineWindow:

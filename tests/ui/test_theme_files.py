@@ -6,8 +6,7 @@ import pytest
 from textual.events import AppFocus
 
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.ui.kit.drawing.theme_files import read_themes
-from gshtui.ui.kit.drawing.themes import OURS
+from gshtui.ui.kit.drawing.themes import OURS, read_themes
 from tests.kit.home import Home
 from tests.kit.window import Window, settled
 

@@ -16,6 +16,7 @@ from textual.widgets import Static
 from gshtui.bus.messages import Picture
 from gshtui.ui.kit.drawing.styled_lines import StyledLine
 from gshtui.ui.kit.textual.kept_lines import FastScrollBar
+from gshtui.ui.kit.transcript.document import unfolded
 from gshtui.ui.kit.transcript.entries import (
     AnswerEntry,
     CutEntry,
@@ -33,7 +34,6 @@ from gshtui.ui.kit.transcript.entries import (
 from gshtui.ui.kit.transcript.entry_blocks import CACHED_LINES
 from gshtui.ui.kit.transcript.markdown_renderer import parser_loading
 from gshtui.ui.kit.transcript.transcript import Transcript
-from gshtui.ui.kit.transcript.turn_rows import unfolded
 from tests.kit.transcript_host import TranscriptHost, screen_rows, wait_until_drawn
 
 DIFF = "--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n"

@@ -10,8 +10,8 @@ from textual.geometry import Region
 from textual.pilot import Pilot
 
 from gshtui.ui.prompt.prompt_completion import CompletionItem
+from gshtui.ui.window.pane_frame import PaneStrip
 from gshtui.ui.window.pane_layout import PaneLayout
-from gshtui.ui.window.pane_strip import PaneStrip
 from gshtui.ui.window.ui_state import UiState, load_ui_state, save_ui_state
 from tests.kit import recorded, recorded_shell
 from tests.kit.fake_hub import Answer

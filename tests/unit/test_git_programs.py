@@ -13,7 +13,7 @@ from gshtui.commands import execution
 from gshtui.commands.config_commands import commands
 from gshtui.commands.declaration import Caller, Invocation
 from gshtui.commands.registry import Registry
-from gshtui.hub.unseen_git_programs import tell_unseen_programs
+from gshtui.hub.hub import tell_unseen_programs
 from gshtui.settings import trust
 from gshtui.settings.git_programs import git_programs
 from gshtui.settings.loader import load

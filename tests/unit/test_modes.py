@@ -22,7 +22,7 @@ from gshtui.commands.known_tools import DOES
 from gshtui.commands.registry import Registry, may_run
 from gshtui.context.assembly.system_section import mode_section, system_sections
 from gshtui.fleet.core.ports import LaunchTerms
-from gshtui.fleet.native.spawn_requests import held_to_rights
+from gshtui.fleet.native.relay import held_to_rights
 from gshtui.fleet.native.spec import Spec, make_spec, read_spec, spec_path, with_mode, write_spec
 from gshtui.guard.approval.gate import Call, Gate, Verdict
 from gshtui.guard.mode_commands import ChangeMode, ModePort, commands

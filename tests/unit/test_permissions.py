@@ -18,7 +18,7 @@ from gshtui.fleet.lifecycle.agent_command_lines import CommandLines
 from gshtui.fleet.lifecycle.starter import MAX_DEPTH
 from gshtui.fleet.native.commands import spawn_assessment
 from gshtui.fleet.native.permissions import SpendingBudget, permitted_registry
-from gshtui.fleet.native.spawn_requests import held_to_rights
+from gshtui.fleet.native.relay import held_to_rights
 from gshtui.fleet.native.spec import Spec, SpecError, make_spec, read_spec, spec_path, write_spec
 from gshtui.settings import paths, trust
 from gshtui.tools import commands as tool_commands

@@ -42,8 +42,7 @@ from gshtui.settings.loader import load
 from gshtui.settings.model import DEFAULT_KEYS, Settings
 from gshtui.settings.settings_tables import ProviderSettings
 from gshtui.tools.git import worktree_create
-from gshtui.ui.kit.drawing.theme_files import read_themes
-from gshtui.ui.kit.drawing.themes import OURS
+from gshtui.ui.kit.drawing.themes import OURS, read_themes
 from gshtui.ui.kit.keys.key_table import KEYS, SHELL, TRANSCRIPT
 from tests.kit.configuration import made_project, project_file, user_file
 from tests.kit.home import Home

@@ -15,10 +15,9 @@ import pytest
 from gshtui.bus.agent_data import AgentRow
 from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.session import listed_session, session_record
-from gshtui.programs.session.live_sources import live_sources
+from gshtui.programs.session.live_sources import FinishedTurn, live_sources
 from gshtui.programs.session.session_record import SessionRecord
 from gshtui.programs.status.evidence import Evidence, Rank
-from gshtui.programs.transcripts.finished_turn import FinishedTurn
 from gshtui.programs.transcripts.transcript_readers import TurnText
 from gshtui.system.processes.process_identity import start_of
 from tests.kit.tmux import eventually

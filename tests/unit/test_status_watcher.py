@@ -15,11 +15,11 @@ from gshtui.programs.profiles.profile import TitleRules
 from gshtui.programs.screen.foreground import Foreground
 from gshtui.programs.screen.line_styles import without_styles
 from gshtui.programs.screen.screen_reading import ScreenReading
+from gshtui.programs.session.live_sources import FinishedTurn
 from gshtui.programs.session.program_facts import ProgramLook
 from gshtui.programs.session.status_watcher import CliStatus, Pacer, uneven
 from gshtui.programs.status.evidence import Evidence, LiveSource, Rank
 from gshtui.programs.status.status import WORKING, HookEvent, KnownStatus
-from gshtui.programs.transcripts.finished_turn import FinishedTurn
 from gshtui.programs.transcripts.transcript_readers import READERS, TurnText
 from gshtui.tmux.panes import PaneInfo, unknown
 from gshtui.tmux.watcher import PaneChange

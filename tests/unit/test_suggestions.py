@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.shell.log.suggestions import best_command, quoted
+from gshtui.shell.log.shell_log import best_command, quoted
 from gshtui.store.tables.command_history import PrefixRun
 
 NOW = 1_800_000_000.0

@@ -1,6 +1,6 @@
 """`gsh-tui agent run --spec FILE`: the process in the terminal of a native agent. It passes on keys, and prints.
 
-The hub runs the agent and draws its pane (`asked_agents.py`, `pane_protocol.py`). This process hands over its
+The hub runs the agent and draws its pane (`asked_agents.py`). This process hands over its
 environment, the size of its terminal and the signals that end it, and ends with the agent's exit status. It goes on
 with the agent after the hub has crashed, was replaced or was stopped. Each agent has one, so it loads a part of the
 standard library alone, and has no event loop.

@@ -12,7 +12,7 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -20,7 +20,6 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.fleet.native.spec import Spec, SpecError, read_spec, spec_path
 from gshtui.headless.agents.agent_pane.pane_screen import FRAME, PaneScreen
-from gshtui.headless.agents.pane_protocol import PaneKept, PaneOpening
 from gshtui.hub.faces.face_host import FaceHost
 from gshtui.hub.faces.face_outbox import FaceOutbox
 from gshtui.hub.faces.native_run import NativeRun
@@ -35,6 +34,41 @@ from gshtui.text.sanitise import CleanText
 
 if TYPE_CHECKING:
     from gshtui.headless.agents.agent_pane.agent_pane import AgentPane
+
+
+class PaneKept(msgspec.Struct, frozen=True, kw_only=True):
+    """What the terminal keeps for whoever goes on with the agent."""
+
+    session: str = ""
+    """The conversation that it has; empty: the one that it was started with."""
+    draft: str = ""
+    """What is typed and not sent."""
+
+
+class PaneOpening(msgspec.Struct, frozen=True, kw_only=True):
+    """Which agent it is, and where."""
+
+    agent: str
+    spec: str
+    """The file that it was started with."""
+    output: Literal["pane", "lines", "json"] = "pane"
+    """A drawn pane, its lines alone, or the agent's events."""
+    size: tuple[int, int] = (100, 40)
+    """Columns and rows."""
+    kept: PaneKept = PaneKept()
+    again: bool = False
+    """Its pane was drawn before."""
+    lost: bool = False
+    """The hub that ran it has ended without a word."""
+    cut: bool = False
+    """Its turn was cut, or may have been, as the process that ran it ended."""
+    cwd: str
+    environ: dict[str, str]
+    """All variables of its terminal; kept in memory only, while the pane is there."""
+    umask: int
+    limits: list[tuple[int, int]]
+    """Its limits on resources, soft and hard, in the order of `process_limits`."""
+
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _MATCHES_WITHIN = 2.0

@@ -309,7 +309,7 @@ def examine_machine() -> list[Finding]:
 async def _provider(candidate: ProviderCandidate, environ: Mapping[str, str]) -> Finding:
     name = candidate.name
     if candidate.api == "ollama":
-        from gshtui.providers.probe import ollama_models
+        from gshtui.providers.selection import ollama_models
 
         models = await ollama_models(candidate.base_url, _WITHIN)
         if models is None:

@@ -15,6 +15,8 @@ from pathlib import Path
 from signal import SIGINT, Signals
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from gshtui.agents.agent_snapshot import AgentSnapshot
 from gshtui.bus.agent_data import OpenQuestion
 from gshtui.bus.bus import Bus
@@ -26,13 +28,13 @@ from gshtui.bus.events.agent_events import (
     PromptSubmitted,
     PromptWithdrawn,
     QueueReleaseRequested,
+    Status,
     TurnFinished,
 )
 from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub_events import FaultReported, Noticed, PartFailed
 from gshtui.bus.events.server_events import ToolServerChanged
 from gshtui.bus.subscription import joined
-from gshtui.fleet.native.outcome import DONE, FAILED, INTERRUPTED, AgentOutcome, outcome_of, outcome_of_failure
 from gshtui.fleet.native.spec import TERMINAL, Spec, spec_path
 from gshtui.guard.approval.open_approvals import OpenApprovals
 from gshtui.shell import hub_registry, plugin_files
@@ -47,6 +49,7 @@ from gshtui.system.tasks import cancel_and_wait, end_all
 if TYPE_CHECKING:
     from gshtui.hub.hub import Hub
     from gshtui.hub.native_agent import NativeAgent, RunningAgent
+
 
 _CUT = "its turn was cut"
 _OF_OTHERS = (AgentSpawned, AgentSpawnFailed, AgentEnded)
@@ -360,3 +363,41 @@ def _load() -> None:
     from gshtui.hub.command_offers import load_rooms
 
     load_rooms()
+
+
+DONE, FAILED, UNREACHABLE, INTERRUPTED = 0, 1, 3, 130
+_UNREACHABLE = frozenset(
+    {"network", "timeout", "server", "overloaded", "rate_limit", "truncated", "garbage", "missing"}
+)
+"""Kinds of failure that lie in reaching the provider, not in the request."""
+_SHORT = {
+    "refusal": "the model refused",
+    "context": "the conversation is longer than the model's window",
+    "max_tokens": "the answer reached its maximum length",
+    "max_iterations": "it was stopped before it finished",
+}
+
+
+class AgentOutcome(msgspec.Struct, frozen=True):
+    """How it ended: `why` is empty for finished work."""
+
+    status: Status
+    exit: int
+    why: str = ""
+
+
+def outcome_of(turn: TurnFinished) -> AgentOutcome:
+    """The outcome of the whole, from the last turn."""
+    if turn.stop == "end":
+        return AgentOutcome("done", DONE)
+    if turn.stop == "error":
+        unreachable = turn.error_kind in _UNREACHABLE
+        return AgentOutcome("failed", UNREACHABLE if unreachable else FAILED, f"{turn.error} {turn.hint}".strip())
+    why = turn.error or _SHORT.get(turn.stop, turn.stop)
+    return AgentOutcome("failed", FAILED, f"{why}. {turn.hint}".strip() if turn.hint else why)
+
+
+def outcome_of_failure(failed: PartFailed) -> AgentOutcome:
+    """The outcome if a part of the agent's hub did not start."""
+    exit = UNREACHABLE if failed.part == "providers" else FAILED
+    return AgentOutcome("failed", exit, f"{failed.why} {failed.hint}".strip())

@@ -1,30 +1,50 @@
-"""The part for agents in terminals: the fleet, the mail between agents, the tools for terminals."""
+"""The part for agents in terminals: the fleet, the mail between agents, the tools for terminals.
+
+With `hub.keep = auto` it has a keeper run from the first agent on, and when this hub ends. The agents that people name
+in the settings start when a person with all rights first wants them.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import functools
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.bus.event import Event
+from gshtui.bus.events.fleet_events import AgentSpawned
 from gshtui.bus.events.hub_events import Noticed
+from gshtui.commands.command_errors import command_errors
+from gshtui.commands.declaration import CommandError
 from gshtui.fleet.core.accounts import Accounts
 from gshtui.fleet.core.agent_programs import Programs
 from gshtui.fleet.core.agent_terminals import AgentTerminals
-from gshtui.fleet.core.ports import FleetOptions, LaunchTerms
+from gshtui.fleet.core.fleet_context import is_over
+from gshtui.fleet.core.ports import FleetError, FleetOptions, LaunchTerms
+from gshtui.fleet.keeper.keeper import LINGER, LOGGED_OUT, ensure_keeper
 from gshtui.fleet.lifecycle.agent_buses import AgentBuses
 from gshtui.fleet.lifecycle.agent_command_lines import CommandLines
 from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.hub.hub import Hub
 from gshtui.hub.part_lifecycle import MissingPart
 from gshtui.hub.virtual_files import mount_calls
+from gshtui.providers.port import ProviderError
+from gshtui.settings.model import Settings
 from gshtui.settings.paths import runtime_dir
 from gshtui.shell import plugin_files
+from gshtui.store.engine.store_errors import StoreError
+from gshtui.store.record.store import Store
+from gshtui.system.tasks import start_job
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
     from gshtui.calls.call_service import CallService
     from gshtui.fleet.commands.worktree_commands import TearDown
     from gshtui.fleet.core.ports import MessageTransport
+    from gshtui.fleet.lifecycle.fleet import Fleet
     from gshtui.fleet.mail.mail_service import MailService
     from gshtui.fleet.terminal_tools.targets import TerminalTargets
     from gshtui.store.record.store import Store
@@ -63,8 +83,6 @@ async def start_fleet(hub: Hub) -> None:
         hub.parts.stops_with("calls", calls.stop)
         await calls.start(shown=not (hub.options.visiting or hub.options.keeper))
     if not hub.options.keeper and hub.host is None and hub.settings.hub.keep == "auto":
-        from gshtui.hub.parts.keeper_watch import KeeperWatch
-
         watch = KeeperWatch(hub, hub.store)
         hub.parts.stops_with("keeper", watch.stop)
 
@@ -152,8 +170,6 @@ class _FleetMaker:
         )
         hub.parts.stops_with("mail", mail.stop)
         if hub.fleet is not None and not hub.options.keeper:
-            from gshtui.hub.parts.named_agents import NamedAgents
-
             mail.outbox.addresses.start_named = NamedAgents(hub.settings, hub.environ, hub.fleet, self._store).start
         return mail
 
@@ -246,3 +262,107 @@ def _notice_file(environ: Mapping[str, str]) -> str:
     except OSError:
         return ""
     return "" if file is None else str(file)
+
+
+class KeeperWatch:
+    """Starts the keeper at the first agent; a keeper that was killed is back with the next one, or at the end."""
+
+    def __init__(self, hub: Hub, store: Store) -> None:
+        self._hub = hub
+        self._data = store.path.parent
+        self._starting: asyncio.Task[None] | None = None
+        self._subscription = hub.bus.subscribe(self._listen, AgentSpawned, name="keeper")
+
+    async def stop(self) -> None:
+        """Start a keeper if agents or shells are still active."""
+        self._subscription.unsubscribe()
+        if self._starting is not None:
+            await asyncio.wait([self._starting])
+        if self._goes_on():
+            await self._ensure()
+
+    def _goes_on(self) -> bool:
+        hub = self._hub
+        if hub.fleet is not None and any(not is_over(row) for row in hub.fleet.rows()):
+            return True
+        return hub.shell_log is not None and hub.shell_log.connected > 0
+
+    def _listen(self, batch: Sequence[Event]) -> None:
+        if self._starting is None or self._starting.done():
+            self._starting = start_job(self._ensure(), "the start of the hub")
+
+    async def _ensure(self) -> None:
+        try:
+            start = await ensure_keeper(self._data, os.environ)
+        except OSError as error:
+            text = f"The hub cannot start: {error.strerror or error}."
+            hint = "Until it does, agents and shells are looked after only while a window is open."
+            self._publish(text, hint)
+        else:
+            if start.logged_out:
+                self._publish(LOGGED_OUT, LINGER)
+
+    def _publish(self, text: str, hint: str) -> None:
+        with contextlib.suppress(Exception):
+            self._hub.bus.publish(Noticed(level="warning", text=text, hint=hint, about="hub"))
+
+
+class NamedAgents:
+    """Over the fleet of one hub."""
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str], fleet: Fleet, store: Store) -> None:
+        self._settings = settings
+        self._environ = environ
+        self._fleet = fleet
+        self._store = store
+        self._starting = asyncio.Lock()
+
+    @property
+    def names(self) -> list[str]:
+        """Their names, as the settings have them."""
+        return list(self._settings.agents)
+
+    async def start(self, name: str) -> AgentRow | None:
+        """Start the agent of this name, or find it where it was started meanwhile; `None`: the settings name none.
+        Raises `CommandError`: its model cannot be used, or it could not be started.
+        """
+        table = self._settings.agents.get(name)
+        if table is None:
+            return None
+        async with self._starting:
+            if (row := await self._known(name)) is not None:
+                return await self._recovered(row)
+            await self._check_model(name, table.provider, table.model)
+            request = SpawnRequest(
+                name=name,
+                provider=table.provider,
+                model=table.model,
+                persona=table.persona,
+                mode=table.mode,
+                paths=tuple(table.allowed_paths),
+            )
+            with command_errors(FleetError):
+                return await self._fleet.spawn(request, by_person=True)
+
+    async def _recovered(self, row: AgentRow) -> AgentRow:
+        """The agent, whose terminal is brought back if it is gone. Raises `CommandError`."""
+        if row.status != "lost":
+            return row
+        with command_errors(FleetError):
+            return (await self._fleet.recover(row.id)).row
+
+    async def _known(self, name: str) -> AgentRow | None:
+        with contextlib.suppress(StoreError):
+            row = await self._store.agents.find(name)
+            return None if row.killed or row.ended else row
+        return None
+
+    async def _check_model(self, name: str, provider: str, model: str) -> None:
+        """Say now what the agent could say only in its terminal."""
+        from gshtui.providers.selection import choose_model
+
+        try:
+            choice = await choose_model(self._settings, self._environ, provider=provider, model=model)
+        except ProviderError as error:
+            raise CommandError(f"{name} cannot be started: {error.message}.", hint=error.hint) from error
+        await choice.provider.close()

@@ -1,5 +1,5 @@
 """Shell lines of an agent.
 
 `bash.py` is the tool, `shell_assessment.py` asks the policy, `shell_process.py` runs the line, `command_output.py`
-collects what it prints, and `stored_output.py` pages through output that was stored in full.
+collects what it prints.
 """

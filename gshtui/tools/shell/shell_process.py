@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import enum
+import os
 import signal
+import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -24,7 +26,6 @@ from gshtui.commands.declaration import SandboxUse
 from gshtui.system.caller_environment import MARK
 from gshtui.system.ids import new_id
 from gshtui.system.processes import processes
-from gshtui.system.processes.orphan_watch import dies_with_us
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.tools.files import file_access
 from gshtui.tools.shell.command_output import Capture
@@ -288,3 +289,68 @@ def _survivors(leader: int, call: str, started: float) -> tuple[list[str], list[
     processes.end_processes(jobs)
     apart = [process for process in living if process not in jobs]
     return names, [processes.process_name(process) for process in apart]
+
+
+_WATCH = f"""
+trap '' HUP INT QUIT TERM
+left=
+while read -r call pid; do
+    still=
+    for each in $left; do [ "${{each%:*}}" = "$call" ] || still="$still $each"; done
+    case $pid in
+        -) left=$still ;;
+        *) left="$still $call:${{pid#?}}" ;;
+    esac
+done
+for each in $left; do
+    pid=${{each#*:}} call=${{each%:*}}
+    if [ "$pid" ]; then
+        kill -s KILL -- "-$pid"
+        continue
+    fi
+    for file in /proc/[0-9]*/environ; do
+        grep -qF "{MARK}=$call" "$file" || continue
+        pid=${{file#/proc/}} pid=${{pid%/environ}}
+        kill -s KILL -- "-$pid" || kill -s KILL "$pid"
+    done
+done
+"""
+"""Reads which calls run until nobody can write any more: `CALL +` is about to start, `CALL +PID` leads a group and
+`CALL -` is over. What was about to start is found by its mark, where there is a `/proc`: it has its environment before
+it lets go of this pipe."""
+_watcher: list[subprocess.Popen[bytes]] = []
+
+
+@contextlib.contextmanager
+def dies_with_us(call: str) -> Generator[Callable[[int], None]]:
+    """Have what is started within the block killed if this process ends there without doing so itself. `call`: the mark
+    in the environment of what is started.
+
+    Yields:
+        Takes the group that the started process leads.
+    """
+    _tell(f"{call} +\n")
+    try:
+        yield lambda group: _tell(f"{call} +{group}\n")
+    finally:
+        _tell(f"{call} -\n")
+
+
+def _tell(line: str) -> None:
+    """Tell the watcher, started with the first command; without one, a command is only not looked after."""
+    with contextlib.suppress(OSError):
+        if not _watcher:
+            _watcher.append(
+                subprocess.Popen(
+                    ("/bin/sh", "-c", _WATCH),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    cwd="/",
+                    env={"PATH": os.defpath},
+                    start_new_session=True,
+                )
+            )
+        stdin = _watcher[0].stdin
+        assert stdin is not None
+        os.write(stdin.fileno(), line.encode())

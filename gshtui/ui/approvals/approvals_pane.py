@@ -52,12 +52,11 @@ from gshtui.ui.approvals.approvals_state import (
     turned_to_agent,
     without_question,
 )
-from gshtui.ui.approvals.question_panel import ShownQuestion, draw_question
+from gshtui.ui.approvals.question_panel import ShownQuestion, WaitingQuestion, draw_question, waiting_row
 from gshtui.ui.approvals.question_sight import QuestionSight, unread_answers
 from gshtui.ui.approvals.question_view import Answers, QuestionView
 from gshtui.ui.approvals.reason_input import DENIES, SOON, VOID
 from gshtui.ui.approvals.rule_form import VOID as RULE_VOID
-from gshtui.ui.approvals.waiting_row import WaitingQuestion, waiting_row
 from gshtui.ui.kit.keys.bound_keys import BoundKeys, key_of
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of, pressed_at

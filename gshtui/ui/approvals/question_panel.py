@@ -1,5 +1,5 @@
 """Lays out the whole question, once the person has gone to it, in at most half of the window: its title, its lines,
-where, the answers, and what is said besides.
+where, the answers, and what is said besides. Until then one row says who wants what.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from textual.widgets import Static
 
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.guard.approval.answer_keys import Offer
-from gshtui.guard.approval.question_text import PROGRAM, QuestionLine, question_parts, question_title
-from gshtui.text.asked_line import is_general
+from gshtui.guard.approval.question_text import PROGRAM, QuestionLine, question_parts, question_row, question_title
+from gshtui.text.asked_line import is_general, only_line
 from gshtui.ui.approvals.question_view import Answers, QuestionView, wrapped_question
 from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.widgets.fitted_text import fit, fit_middle
@@ -113,3 +113,68 @@ def draw_question(pane: Widget, asked: ShownQuestion) -> None:
         titles = [f"◆ {question_title(request, who, subject, short=short)}" for short in (False, True)]
         heading = next((one for one in titles if cell_len(one) <= room), titles[-1])
     pane.query_one("#approval-title", Static).update(fit(heading, room) + tail)
+
+
+_LEAST = 20
+"""Cells that a question has in its row, before its number and its key."""
+
+
+class WaitingQuestion(msgspec.Struct, frozen=True):
+    """What the row is made of. A key is empty where it does not answer this question."""
+
+    request: ApprovalRequested
+    name: str
+    folder: str
+    """Where the window's own agent works: that goes without saying."""
+    place: int
+    count: int
+    shows_change: bool
+    """The change in question, if it is about one, is on the screen."""
+    replaced: bool
+    """It took the place of another one: no key counts before the person has gone to it."""
+    written: bool
+    """What is in the input would be the reason of a denial."""
+    focus: str
+    allow: str
+    refuse: str
+
+
+class WaitingRow(msgspec.Struct, frozen=True):
+    """The row as drawn: the words at its left, and those at its right."""
+
+    words: str
+    keys: str
+    whole: bool
+    """It says all that would be decided."""
+
+
+def waiting_row(asked: WaitingQuestion, width: int) -> WaitingRow:
+    """The question in one row of so many cells; short ones are in it whole."""
+    request, name, key = asked.request, asked.name, asked.focus
+    of = f" · {asked.place} of {asked.count}" if asked.count > 1 else ""
+    parts = question_parts(request)
+    told = only_line(request.detail) if request.effect == PROGRAM else ""
+    others = [line for line in parts.head[1:] if line.text.strip() != told]
+    here = parts.where in ("", f"in {asked.folder}")
+    all_said = here and asked.shows_change and all(line.kind == "warning" for line in others)
+    behind = "".join(f" · {line.text}" for line in others) if all_said else ""
+    allow = f"{asked.allow} allow" if asked.allow and all_said else ""
+    deny = f"{asked.refuse} deny… · " if asked.refuse and not asked.written else ""
+    if asked.replaced:
+        allow, deny = "", "new question · "
+    sign = ""
+    if any(line.kind == "warning" for line in others) and (
+        not all_said or cell_len(f"◆ {question_row(request, name)}{behind}  {allow} · {key}") > width
+    ):  # it is allowed where its warnings are read
+        sign, behind, allow, all_said = "⚠ ", "", "", False
+    words, short = (f"◆ {sign}{question_row(request, name, short=cut)}{behind}" for cut in (False, True))
+    first = f"{allow} · " if allow else ""
+    tails = [f"{first}{some}{key}{end}" for some in (deny, "") for end in (f" answer{of}", of)]
+    tails += [f"{allow}{of}"] if allow else []
+    # What it wants to do is said rather than how to deny it, but not rather than how to allow it, or how many wait.
+    pairs = [(one, tail) for one in (words, short) for tail in tails]
+    more = [f"{allow}…{of}"] if allow else []
+    cut = (short, next((one for one in (*more, f"{key}{of}", key) if width - cell_len(one) >= _LEAST), ""))
+    words, tail = next((pair for pair in pairs if cell_len("  ".join(pair)) <= width), cut)
+    row = fit(words, max(8, width - cell_len(tail) - 2))
+    return WaitingRow(row, tail, row == words and all_said)

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import SettingChanged
+from gshtui.settings import paths
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.files import private_files
 from gshtui.system.tasks import start_job
 from gshtui.ui.kit.bridge import EventConsumer
 from gshtui.ui.kit.feature import Feature, FeatureRoute
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from gshtui.ui.settings.setting_rows import SettingRow
     from gshtui.ui.settings.settings_screen import SettingsScreen
     from gshtui.ui.settings.setup_card import SetupCard
+
 
 _NEW = "new persona"
 
@@ -296,7 +299,6 @@ class SettingsFeature(Feature):
 
     async def _edit_persona(self, persona: Persona) -> None:
         from gshtui.agents.personas import is_persona_name
-        from gshtui.ui.settings.definition_files import persona_file
 
         if not is_persona_name(persona.name):
             self.warn("A persona's name may contain only a-z, 0-9 and -.")
@@ -304,7 +306,6 @@ class SettingsFeature(Feature):
         await self._edit(lambda: persona_file(persona))
 
     async def _edit_profile(self, name: str) -> None:
-        from gshtui.ui.settings.definition_files import profile_file
 
         await self._edit(lambda: profile_file(name, self._profiles[name]))
 
@@ -352,3 +353,38 @@ async def _model_of_new(settings: Settings) -> str:
         return ""
     await choice.provider.close()
     return choice.label
+
+
+def persona_file(persona: Persona) -> Path:
+    """The file to edit: the persona's own, or a new one with the same content. Raises `OSError`."""
+    own = paths.config_dir() / "agents"
+    if persona.source and Path(persona.source).parent == own:
+        return Path(persona.source)
+    import tomlkit
+
+    fields = {
+        "name": persona.name,
+        "summary": persona.summary,
+        "prompt": tomlkit.string(persona.words, multiline="\n" in persona.words),
+        "tools": list(persona.tools),
+        "read_only": persona.read_only,
+        "provider": persona.provider,
+        "model": persona.model,
+    }
+    kept = {name: value for name, value in fields.items() if value or name in ("name", "summary", "prompt")}
+    return _made(own / f"{persona.name}.toml", tomlkit.dumps(kept).encode())  # pyright: ignore[reportUnknownMemberType]
+
+
+def profile_file(name: str, file: str) -> Path:
+    """The file to edit: the user's, or a copy of the one that ships with the program. Raises `OSError`."""
+    own = paths.config_dir() / "profiles"
+    if Path(file).parent == own:
+        return Path(file)
+    return _made(own / f"{name}.toml", Path(file).read_bytes())
+
+
+def _made(file: Path, content: bytes) -> Path:
+    private_files.make_folder(file.parent)
+    if not file.exists():
+        private_files.write_whole(file, content)
+    return file

@@ -14,7 +14,6 @@ from gshtui.ui.context.context_feature import ContextFeature
 from gshtui.ui.conversation.conversation_feature import ConversationFeature
 from gshtui.ui.kit.feature import Feature
 from gshtui.ui.prompt.plan_feature import PlanFeature
-from gshtui.ui.python.python_feature import PythonFeature
 from gshtui.ui.servers.servers_feature import ServersFeature
 from gshtui.ui.settings.settings_feature import SettingsFeature
 from gshtui.ui.shell.shell_feature import ShellFeature
@@ -24,6 +23,16 @@ from gshtui.ui.window.window_feature import WindowFeature
 
 if TYPE_CHECKING:
     from gshtui.settings.settings_tables import Features
+
+
+class PythonFeature(Feature):
+    """It runs the command `python show`, whose result the window shows."""
+
+    KEYS = ("python.variables",)
+
+    def press(self, key: str) -> None:
+        self.window.run_command("python show")
+
 
 _BROUGHT: dict[str, type[Feature]] = {one.name: one.load() for one in brought("windows")}
 """Those that come in by the plugins' door, by the names under which the settings can switch them off."""

@@ -10,12 +10,15 @@ from collections.abc import Callable
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
+from textual.widgets import Static
 
 from gshtui.client.pane_names import CHAT, PANES, RIGHT
+from gshtui.text.marked_words import unmarked
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.context.context_pane import ContextPane
 from gshtui.ui.context.timeline_pane import TimelinePane
@@ -30,12 +33,10 @@ from gshtui.ui.kit.widgets.side_pane import Pane
 from gshtui.ui.kit.widgets.tabs import Deck
 from gshtui.ui.prompt.addressee import Addressee
 from gshtui.ui.shell.shell_pane import ShellPane
-from gshtui.ui.window.banner import Banner
 from gshtui.ui.window.header import HeaderBar
 from gshtui.ui.window.main_area import MainArea, SessionOffer
-from gshtui.ui.window.pane_frame import PaneFrame
+from gshtui.ui.window.pane_frame import PaneFrame, PaneStrip
 from gshtui.ui.window.pane_layout import PaneLayout
-from gshtui.ui.window.pane_strip import PaneStrip
 
 ECHO = 1 / 60
 """Minimum seconds between two repaints of typed text."""
@@ -396,3 +397,42 @@ class WorkbenchScreen(Screen[None]):
 
 def _is_shown(widget: Widget) -> bool:
     return widget.is_attached and all(node.display for node in widget.ancestors_with_self if isinstance(node, Widget))
+
+
+class Banner(Static):
+    """Hidden while empty; several notices are listed, newest last."""
+
+    MOST = 3
+
+    def __init__(self) -> None:
+        super().__init__(id="banner", markup=False)
+        self._lines: list[Content] = []
+        self.display = False
+
+    def add_notice(self, text: str, hint: str = "") -> None:
+        """Add a notice: one sentence, and what to do."""
+        behind = f" {unmarked(hint)}" if hint else ""
+        if hint and not text.endswith((".", "!", "?", "…")):
+            text += "."
+        line = Content.assemble((" ✗ ", "bold $error"), unmarked(text), (behind, "$foreground-muted"))
+        if line not in self._lines:
+            self._lines = [*self._lines, line][-self.MOST :]
+        self.update(Content("\n").join(self._lines))
+        self.display = True
+
+    def remove_notice(self, text: str) -> None:
+        """Remove the notices that begin with this text."""
+        self._lines = [line for line in self._lines if not line.plain.startswith(f" ✗ {unmarked(text)}")]
+        self.update(Content("\n").join(self._lines))
+        self.display = bool(self._lines)
+
+    def dismiss(self) -> bool:
+        """Dismiss it. False: it was not shown."""
+        if not self.display:
+            return False
+        self._lines = []
+        self.display = False
+        return True
+
+    def on_click(self) -> None:
+        self.dismiss()

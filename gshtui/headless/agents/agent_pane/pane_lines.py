@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import LiteralString
 
@@ -22,10 +23,19 @@ from gshtui.guard.approval import question_text
 from gshtui.guard.approval.answer_keys import Offer, line_of, list_of
 from gshtui.guard.approval.question_text import DECISIONS, LineKind, QuestionLine, digits_of, numbered, question_rows
 from gshtui.headless.agents.agent_pane.pane_markdown import AnswerLayout, MarkdownLines
-from gshtui.headless.agents.agent_pane.pane_style import BOLD, CYAN, DIM, GREEN, RED, YELLOW, styled
 from gshtui.text import cells, units
 from gshtui.text.diff_rows import DiffRow, change_at, changed_words, diff_rows, partner_in
-from gshtui.text.sanitise import CleanText, clean_lines, clean_text, one_line, plain
+from gshtui.text.sanitise import CleanText, clean_lines, clean_text, coloured, one_line, plain
+
+BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
+
+
+def styled(text: str, *codes: LiteralString) -> CleanText:
+    """The text, sanitised, in colours of our own; with `NO_COLOR`, only in bold and the like."""
+    if os.environ.get("NO_COLOR"):
+        codes = tuple(code for code in codes if len(code) == 1)
+    return coloured(text, *codes)
+
 
 _LOW = 16
 """Rows of a pane below which the answers are on one line."""

@@ -6,7 +6,7 @@ Copied text has no decoration: no bars, gutters or wraps.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 from textual.geometry import Offset
@@ -15,18 +15,21 @@ from textual.selection import Selection
 from gshtui.text.sanitise import plain
 from gshtui.ui.kit.drawing.page import Page
 from gshtui.ui.kit.drawing.styled_lines import StyledLine
+from gshtui.ui.kit.transcript.call_results import FAILED, result_rows
 from gshtui.ui.kit.transcript.entries import (
     Entry,
     NoticeEntry,
     PromptEntry,
     ToolEntry,
     ToolGroup,
+    calls_of,
     group_of,
+    has_passed,
     joined,
+    only_looks,
 )
 from gshtui.ui.kit.transcript.entry_blocks import BlockCache, EntryBlock
 from gshtui.ui.kit.transcript.sheet import RowHeights, Sheet
-from gshtui.ui.kit.transcript.turn_rows import joined_passed, unfolded
 
 SLICE = 0.008
 """Seconds of a frame for splitting one entry into blocks; the rest follows in later frames."""
@@ -352,3 +355,42 @@ def _next_row(document: TranscriptDocument, place: RowPosition) -> RowPosition |
         return None
     document.exact(*at)
     return RowPosition(*at, 0)
+
+
+TURN_ROWS = 20
+SINGLE_ROWS = 9
+"""Rows of calls from which on those that have passed are joined."""
+
+
+def unfolded(calls: Sequence[ToolEntry], most: int) -> list[bool]:
+    """Which of a turn's calls show their result. `most`: rows of an output."""
+    newest = _newest(calls)
+    shown = [call.live or at == newest for at, call in enumerate(calls)]
+    rows = sum(1 + result_rows(call, most, brief=not shown[at]) for at, call in enumerate(calls) if not call.diff)
+    changed = [at for at, call in enumerate(calls) if call.diff]
+    rows += len(changed)
+    for at in reversed(changed):
+        rows += result_rows(calls[at], most)
+        shown[at] = rows <= TURN_ROWS or at == changed[-1] or calls[at].status == "asked"
+    return shown
+
+
+def joined_passed(calls: Sequence[ToolEntry], coming: ToolEntry) -> ToolGroup | None:
+    """The last two of a turn's calls as one group, if there are many and both have passed, now that another comes."""
+    if len(calls) < SINGLE_ROWS or not (has_passed(calls[-2]) and has_passed(calls[-1])):
+        return None
+    if only_looks(coming) and _newest(calls) >= len(calls) - 2:
+        return None
+    return group_of((*calls_of(calls[-2]), *calls_of(calls[-1])))
+
+
+def _newest(calls: Sequence[ToolEntry]) -> int:
+    """Which of them has printed something last, unless it is in a group; -1: none."""
+    for at in range(len(calls) - 1, -1, -1):
+        call = calls[at]
+        if any(not only_looks(one) for one in calls_of(call)) and isinstance(call, ToolGroup):
+            return -1
+        quiet = isinstance(call, ToolGroup) or call.diff or (only_looks(call) and call.status not in FAILED)
+        if call.output and not quiet:
+            return at
+    return -1
