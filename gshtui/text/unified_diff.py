@@ -6,6 +6,7 @@ Pure. A piece that would take too long to compare is shown as replaced.
 from __future__ import annotations
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
@@ -23,6 +24,8 @@ _STEPS = 3_000_000
 """Most pairs of equal lines to examine for the smallest change; recurring lines could take minutes."""
 _LONGEST_LINE = 1_000
 _MOST_LINES = 2_000
+_CONTINUES = "… the diff continues: "
+_CUT = re.compile(r"… \([\d,]+ characters\)$")
 
 
 def make_diff(before: str, after: str, name: str, *, new: bool = False) -> str:
@@ -40,10 +43,15 @@ def make_diff(before: str, after: str, name: str, *, new: bool = False) -> str:
     lines = [f"--- {'/dev/null' if new else f'a/{name}'}", f"+++ b/{name}"]
     for number, line in enumerate(_hunks(old, fresh)):
         if number >= _MOST_LINES:
-            lines.append(f"… the diff continues: {len(old):,} lines before, {len(fresh):,} after …")
+            lines.append(f"{_CONTINUES}{len(old):,} lines before, {len(fresh):,} after …")
             break
         lines.extend(_shown(line))
     return "\n".join(lines) + "\n"
+
+
+def is_cut(diff: str) -> bool:
+    """Whether a diff that was made here may leave out something of the change."""
+    return any(line.startswith(_CONTINUES) or _CUT.search(line) for line in diff.split("\n"))
 
 
 def count_changes(diff: str) -> str:

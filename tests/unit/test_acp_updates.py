@@ -296,6 +296,37 @@ def test_a_question_has_the_programs_own_words() -> None:
     assert [(choice.key, choice.label) for choice in asked.choices] == [("1", "Go on")]
 
 
+@pytest.mark.parametrize(
+    ("call", "partial"),
+    [
+        ({"kind": "execute", "title": "true", "rawInput": {"command": f"echo {'long ' * 90}; rm -rf ~"}}, False),
+        ({"kind": "execute", "title": f"`{'true; ' * 60}rm -rf ~`", "rawInput": {}}, True),
+        ({"kind": "execute", "title": f"{'true; ' * 40}rm -rf ~"}, False),
+        (_run(f"{'true; ' * 40}rm -rf ~") | {"title": f"{'true; ' * 40}rm -rf ~"}, False),
+        (_run(f"true{' ' * 5_000}; rm -rf ~"), False),
+        (_run(f"true{' :' * 5_000}; rm -rf ~"), True),
+        (_run(f"true{' ' * 50_000}; rm -rf ~"), True),
+        (_run("rm -rf ~ #\rtrue"), False),
+        ({"kind": "execute", "title": "rm -rf ~ #\rtrue"}, False),
+        ({"kind": "other", "title": "deploy", "rawInput": {"force": "rm -rf ~"}}, False),
+        ({"kind": "edit", "title": "a", "content": [{"type": "diff", "path": "a", "newText": "x\n" * 900_000}]}, True),
+    ],
+)
+def test_what_is_asked_is_shown_whole_or_allows_nothing(call: dict[str, Any], partial: bool) -> None:
+    report = call_report({"toolCallId": "1", **call})
+    assert report is not None
+    asked = question_of(report, [Option("a", "Go on", "allow_once"), Option("n", "No", "reject_once")])
+    assert asked.partial == partial and asked.uncounted == ({"1"} if partial else frozenset())
+    assert partial or "rm -rf ~" in f"{asked.subject}\n{asked.detail}"
+
+
+async def test_what_is_cut_off_a_line_is_allowed_by_no_rule(tmp_path: Path) -> None:
+    for line in (f"git status{' ' * 30_000}; rm -rf ~", "rm -rf ~ #\rgit status"):
+        assert (await _answered(tmp_path, _run(line), "ask", "person", RULES))[0] != "allowed"
+    many = _run("") | {"rawInput": {"command": ["git", "status", *(["-s"] * 100), "x"]}}
+    assert (await _answered(tmp_path, many, "ask", "person", RULES))[0] == "ask"
+
+
 def test_a_known_program_gets_what_it_needs_and_another_line_stays_as_it_is() -> None:
     assert command_for(["gemini"]) == ("gemini", "--acp")
     there = {"claude-code-acp"}

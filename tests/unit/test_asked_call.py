@@ -123,3 +123,30 @@ def test_a_plan_that_is_no_call_is_read_from_the_turn_that_is_over(
     told.plan, told.ended = plan, ended
     found = with_call(asks(shown, subject, partial=True), told, tmp_path)
     assert (found.detail, found.partial) == ((plan.strip("\n"), False) if whole else (shown, True))
+
+
+@pytest.mark.parametrize(
+    ("command", "shown", "whole"),
+    [
+        (
+            "echo a\u202eb\u200bc\x07d\x1b[2Ke\u0301\tf; rm y",
+            "echo abcd[2Ke\u0301f; rm y",
+            "echo a⟨U+202E⟩b⟨U+200B⟩c␇d␛[2Ke\u0301\tf; rm y",
+        ),
+        ("rm -rf ~ #\rtrue", "rm -rf ~ #true", "rm -rf ~ #␍true"),
+        ("true #\b\b\b; rm -rf ~", "true #; rm -rf ~", "true #␈␈␈; rm -rf ~"),
+        ("cat > x <<'EOF'\n───\nEOF\nrm -rf ~", "│ cat > x <<'EOF'\n│ ───\n│ EOF\n│ rm -rf ~", None),
+    ],
+)
+def test_what_a_screen_does_not_draw_of_a_command_is_shown(
+    tmp_path: Path, command: str, shown: str, whole: str | None
+) -> None:
+    found = with_call(asks(shown), transcript(tmp_path, ("Bash", {"command": command})), tmp_path)
+    assert found.detail == (whole or command)
+
+
+def test_a_change_of_which_a_long_line_is_cut_is_not_whole(tmp_path: Path) -> None:
+    for text, partial in (("word " * 100, False), ("word " * 500, True), ("line\n" * 3_000, True)):
+        given = {"file_path": str(tmp_path / "new.txt"), "content": text}
+        asked = asks("", "Do you want to create new.txt?")
+        assert with_call(asked, transcript(tmp_path, ("Write", given)), tmp_path).partial == partial

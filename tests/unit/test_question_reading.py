@@ -212,6 +212,23 @@ def test_a_change_of_which_only_a_sign_is_shown_is_not_whole(recorded: Shot) -> 
         assert asked.question.partial
 
 
+@pytest.mark.parametrize("name", ["01-command", "02-line"])
+def test_a_command_that_codex_cuts_to_its_screen_is_not_whole(name: str) -> None:
+    shot = next(shot for shot in SHOTS if shot.file.match(f"codex/*/long-80x24/{name}.txt"))
+    asked = read("codex", shot.lines, shot.told)
+    assert asked is not None and asked.question.partial
+    assert {one.means for one in asked.question.choices if one.key not in asked.question.uncounted} <= {"words"}
+
+
+def test_a_line_of_a_command_that_asks_is_not_the_question_where_that_is_far_above() -> None:
+    boxes = ["› 1. Yes, proceed (y)", "  2. No, and tell Codex what to do differently (esc)", ""]
+    for rows, partial in ((60, False), (100, True)):
+        command = ["  $ rm -rf ~", *["  true"] * rows, "  Shall it?", "  true", ""]
+        screen = ["• Running it", "", "  Would you like to run the following command?", "", *command, *boxes]
+        asked = read_screen(LOADED.get("codex"), [*screen, "  Press enter to confirm or esc to cancel"]).read
+        assert asked is not None and asked.question.choices and asked.question.partial == partial
+
+
 def test_a_label_that_is_wrapped_is_whole_and_has_no_description() -> None:
     rule = "─" * 60
     label = "Yes, and do not ask again for commands that begin with make in /home/u/project"

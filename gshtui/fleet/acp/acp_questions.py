@@ -8,6 +8,7 @@ its turn cancels it.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -24,11 +25,12 @@ from gshtui.bus.events.approval_events import ApprovalSettled
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation
 from gshtui.guard.approval.gate import Call, Gate, Verdict
-from gshtui.programs.acp.acp_updates import CallReport
+from gshtui.programs.acp.acp_updates import LONGEST_ARGUMENT, MOST_ITEMS, CallReport
 from gshtui.programs.screen.choice_meaning import digits_of, meaning_of
 from gshtui.system.ids import new_id
 from gshtui.system.json_types import is_array, is_object
 from gshtui.text.sanitise import literal, one_line, visible
+from gshtui.text.unified_diff import is_cut
 from gshtui.tools.files import path_location
 from gshtui.tools.files.read import reading
 from gshtui.tools.files.write import writable, writing
@@ -82,6 +84,7 @@ def command_of(report: CallReport) -> tuple[str, bool, str]:
     """The shell line that a call would run, whether the program says so in so many words, and in which folder.
 
     Where it says neither line nor folder, its title stands for the line: that is enough to refuse it, never to allow.
+    So is a line of which no more is kept.
     """
     given = report.arguments or {}
     folder = next((str(given[name]) for name in _FOLDERS if isinstance(given.get(name), str)), "")
@@ -89,9 +92,10 @@ def command_of(report: CallReport) -> tuple[str, bool, str]:
     if is_array(command) and all(isinstance(word, str) for word in command):
         words: list[str] = command
         shell = len(words) == 3 and Path(words[0]).name in _SHELLS and words[1].lstrip("-") in ("c", "lc")
-        return words[2] if shell else shlex.join(words), bool(words), folder
+        whole = 0 < len(words) < MOST_ITEMS and max(map(len, words)) < LONGEST_ARGUMENT
+        return words[2] if shell else shlex.join(words), whole, folder
     if isinstance(command, str) and command:
-        return command, True, folder
+        return command, len(command) < LONGEST_ARGUMENT, folder
     return (report.title or "").strip("` ") if report.kind == "execute" else "", False, folder
 
 
@@ -246,17 +250,26 @@ def _meaning(option: Option) -> Meaning:
 
 def question_of(report: CallReport, options: Sequence[Option]) -> OpenQuestion:
     """The question to a person."""
-    subject = one_line(" ".join(filter(None, (report.kind, report.title))), 200) or "May it go on?"
+    title, diff = report.title or "", report.diff or ""
+    told = " ".join(filter(None, (report.kind, title)))
+    subject = one_line(told, 200) or "May it go on?"
     command, certain, folder = command_of(report)
-    parts = [visible(command)] if certain and command != (report.title or "").strip("` ") else []
+    paths, named = report.paths or (), command == title.strip("` ")
+    parts = [visible(command)] if command and not (named and told == subject) else []
     parts += [f"in {visible(folder)}"] if folder else []
-    parts += [f"file: {visible(path)}" for path in (report.paths or ())[:20]]
+    parts += [f"file: {visible(path)}" for path in paths]
+    if report.arguments and not (certain or diff or paths):
+        parts.append(visible(json.dumps(report.arguments, indent=1, ensure_ascii=False), counted=False))
     if report.text:
         parts.append(report.text)
+    detail = "\n".join(parts)
+    cut = bool(command) and not certain and (not named or title.endswith("…"))
+    changed = diff.split("\n--- ") if diff else []
+    partial = cut or len(detail) > _DETAIL or is_cut(diff) or any("\n@@" not in each for each in changed)
     meanings: list[Meaning] = [_meaning(option) for option in options[:_MOST]]
     digits = digits_of(meanings) or tuple(str(n) for n in range(1, len(meanings) + 1))
     choices = tuple(
         QuestionChoice(digit, option.name, means)
         for digit, option, means in zip(digits, options, meanings, strict=False)
     )
-    return OpenQuestion(new_id(), subject, "\n".join(parts)[:_DETAIL], choices, diff=report.diff or "")
+    return OpenQuestion(new_id(), subject, detail[:_DETAIL], choices, partial, diff=diff)

@@ -352,6 +352,8 @@ def _check(choice: str, asked: OpenQuestion) -> None:
     if choice not in {one.key for one in asked.choices}:
         offered = ", ".join(f"{key} {label}" for key, label in listed_choices(asked)) or "none"
         raise FleetError("invalid", f"{choice} is not an answer here; these are: {offered}.")
+    if choice in asked.uncounted:
+        raise FleetError("invalid", f"{asked.unseen}, so only a denial of it counts here. Nothing was answered.")
 
 
 def _shown(request: ApprovalRequested) -> OpenQuestion:

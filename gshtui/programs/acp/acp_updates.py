@@ -15,8 +15,10 @@ from gshtui.bus.agent_data import ProgramCommand, ProgramOption, ProgramValue
 from gshtui.bus.messages import ResultStatus, Usage
 from gshtui.system.json_types import is_array, is_object, objects, string
 from gshtui.text import unified_diff
-from gshtui.text.sanitise import one_line, plain
+from gshtui.text.sanitise import literal, one_line, plain
 
+LONGEST_ARGUMENT, MOST_ITEMS = 20_000, 100
+"""Characters of a text among the arguments of a call, and items of a list, that are kept."""
 _TEXT = 1_000_000
 """Characters of one piece of text, one call's output or one diff that are kept."""
 _DIFFED = 2_000_000
@@ -152,7 +154,7 @@ def call_report(update: Json) -> CallReport | None:
     raw = update.get("rawInput")
     return CallReport(
         id,
-        title=one_line(string(update["title"]), 300) if update.get("title") else None,
+        title=one_line(literal(string(update["title"])), 300) if update.get("title") else None,
         kind=_word(update.get("kind")) or None,
         status=_word(update.get("status")) or None,
         arguments=_arguments(raw) if is_object(raw) else None,
@@ -317,13 +319,13 @@ def _arguments(raw: Json) -> dict[str, Any]:
 
 def _clean(value: object, depth: int) -> Any:
     if isinstance(value, str):
-        return plain(value[:20_000])
+        return literal(value[:LONGEST_ARGUMENT])
     if isinstance(value, bool | int | float) or value is None:
         return value
     if depth >= 4:
         return "…"
     if is_array(value):
-        return [_clean(item, depth + 1) for item in value[:100]]
+        return [_clean(item, depth + 1) for item in value[:MOST_ITEMS]]
     if is_object(value):
         items = list(value.items())[:50]
         return {one_line(str(name), 80): _clean(item, depth + 1) for name, item in items}

@@ -56,7 +56,7 @@ def question_start(rules: QuestionRules, text: Sequence[str], row: int) -> tuple
     begins = [n for n in range(oldest, row) if compile_linear(rules.first).search(text[n])]
     last = next((n for n in rows if text[n][:1].strip()), oldest - 1)
     inside = [n for n in begins if n > last]
-    return (inside[0], True) if inside else (last + 1, False)
+    return (inside[0], last >= oldest or not oldest) if inside else (last + 1, False)
 
 
 def parts_of(body: Sequence[str]) -> tuple[str, list[str], list[str]]:

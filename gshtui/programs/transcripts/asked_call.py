@@ -7,6 +7,7 @@ only if it is certain that the screen asks about it. All functions block for a m
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,8 @@ from gshtui.programs.transcripts.program_transcript import (
 from gshtui.programs.transcripts.transcript_readers import READERS, home_of
 from gshtui.system.json_types import is_object, obj, seq, string
 from gshtui.text.foreign_json import parse_foreign_json
-from gshtui.text.sanitise import one_line, plain
-from gshtui.text.unified_diff import make_diff
+from gshtui.text.sanitise import literal, one_line
+from gshtui.text.unified_diff import is_cut, make_diff
 
 _TAIL = 2_000_000
 """Bytes at a transcript's end in which the call is looked for."""
@@ -30,6 +31,8 @@ _ALIKE = 120
 """Characters, blanks left out, of a call that must be on the screen."""
 _LARGEST = 2_000_000
 """Characters of a file and of a change that are compared."""
+_DRAWN = "←│"
+"""Signs that programs draw into the rows of a command."""
 _HEADING = re.compile(r"(?:Edit|Create|Write|Overwrite|Update) file")
 """What programs write above the change of a file."""
 _ASKS_OF_PLAN = re.compile(r"(?i)\bplan\?$")
@@ -61,7 +64,7 @@ def with_call(question: OpenQuestion, transcript: ProgramTranscript, folder: Pat
 
 def _with_plan(question: OpenQuestion, transcript: ProgramTranscript) -> OpenQuestion:
     """The question with the plan that the last turn has come to, of which a screen shows the beginning or the end."""
-    plan, shown = plain(transcript.plan).strip("\n"), _signs(question.detail)
+    plan, shown = literal(transcript.plan).strip("\n"), _signs(question.detail)
     lines = [signs for line in plan.splitlines() if (signs := _signs(line))]
     is_shown = any(signs[:_ALIKE] in shown for signs in lines[:1] + lines[-1:])
     if not transcript.ended or not is_shown:
@@ -98,17 +101,17 @@ def _told(
     if command:
         if not _is_shown(command, shown, cut=question.partial):
             return None
-        return replace(question, detail=plain(command).strip("\n"), beside=_besides(question, command), partial=False)
+        return replace(question, detail=literal(command).strip("\n"), beside=_besides(question, command), partial=False)
     path = string(given.get("file_path")) or string(given.get("absolute_path"))
     if path and Path(path).name in f"{question.subject} {question.detail} {question.beside}":
         name = one_line(path.removeprefix(f"{folder}/"), 400).lstrip("/")
         change = _change(given, folder / path, name)
         if change:
             beside = [line for line in question.beside.split("\n") if not _names_change(line.strip(), name)]
-            return replace(question, detail="", diff=change, beside="\n".join(beside), partial=False)
+            return replace(question, detail="", diff=change, beside="\n".join(beside), partial=is_cut(change))
     plan = string(given.get("plan")) or ("" if given else _written_plan(transcript))
     if plan and _is_shown(next(filter(None, plan.splitlines()), "").lstrip("# "), shown, cut=question.partial):
-        return replace(question, detail=plain(plan).strip("\n"), partial=False)
+        return replace(question, detail=literal(plan).strip("\n"), partial=False)
     return None
 
 
@@ -118,10 +121,11 @@ def _names_change(line: str, name: str) -> bool:
 
 
 def _bare(text: str) -> str:
-    """Without blanks, and without the arrow that some draw behind the first row of a waiting call's heading. Where
-    their box leaves out what has no room in a row, that heading still has it.
+    """What a screen draws of a text, however it breaks it into rows: nothing of blanks, of controls and of marks, and
+    not the arrow that some draw behind the first row of a waiting call's heading. Where their box leaves out what has
+    no room in a row, that heading still has it.
     """
-    return "".join(text.replace("←", "").split())
+    return "".join(sign for sign in text if unicodedata.category(sign)[0] not in "CMZ" and sign not in _DRAWN)
 
 
 def _is_shown(text: str, shown: str, *, cut: bool) -> bool:
@@ -134,8 +138,8 @@ def _is_shown(text: str, shown: str, *, cut: bool) -> bool:
 
 def _besides(question: OpenQuestion, command: str) -> str:
     """What the screen says besides the command that it showed."""
-    bare = "".join(command.split())
-    lines = [line for line in question.detail.split("\n") if "".join(line.split()) not in bare]
+    bare = _bare(command)
+    lines = [line for line in question.detail.split("\n") if _bare(line) not in bare]
     return "\n".join(filter(None, ("\n".join(lines).strip("\n"), question.beside)))
 
 
