@@ -7,9 +7,14 @@ import pytest
 from msgspec.structs import replace
 
 from gshtui.bus.agent_data import OpenQuestion
+from gshtui.programs.profiles import profile_files as profiles
+from gshtui.programs.screen.screen_reading import read_screen
 from gshtui.programs.transcripts.asked_call import with_call
 from gshtui.programs.transcripts.program_transcript import ProgramTranscript, TranscriptBuilder
+from tests.kit.record_questions import calls
+from tests.kit.recorded_screens import shots
 
+LOADED = profiles.load(Path("/nonexistent"))
 LONG = "; ".join(f"touch file-{n}.txt" for n in range(60))
 
 
@@ -150,3 +155,46 @@ def test_a_change_of_which_a_long_line_is_cut_is_not_whole(tmp_path: Path) -> No
         given = {"file_path": str(tmp_path / "new.txt"), "content": text}
         asked = asks("", "Do you want to create new.txt?")
         assert with_call(asked, transcript(tmp_path, ("Write", given)), tmp_path).partial == partial
+
+
+def codex_asks(size: str, name: str) -> OpenQuestion:
+    shot = next(shot for shot in shots() if shot.file.match(f"codex/0.171.0/changes-{size}/*-{name}.txt"))
+    read = read_screen(LOADED.get("codex"), shot.lines, shot.told["title"], shot.cursor, shot.width).read
+    assert read is not None
+    return read.question
+
+
+@pytest.mark.parametrize("size", ["80x24", "120x35", "160x45"])
+@pytest.mark.parametrize("name", ["edit", "wide", "two", "write"])
+def test_a_patch_is_shown_whole_where_its_record_agrees_with_the_screen(tmp_path: Path, size: str, name: str) -> None:
+    asked, folder = codex_asks(size, name), Path("/home/u/project")
+    ((tool, given),) = calls("codex", folder)[name]
+    whole = with_call(asked, transcript(tmp_path, (tool, given)), folder)
+    assert not whole.partial and not whole.changeless and whole.id == asked.id
+    lines = [line for line in given["cmd"].split("\n") if line[:1] in ("+", "-")]
+    assert lines == [
+        line for line in whole.diff.split("\n") if line[:1] in ("+", "-") and line[:3] not in ("+++", "---")
+    ]
+    assert "Destination: /home/u/project/" in whole.beside and "Details" not in whole.beside
+    another = given["cmd"].replace("notes.txt", "other.txt").replace("new.txt", "other.txt")
+    longer = given["cmd"].replace("\n*** End Patch", "\n+rm -rf ~\n*** End Patch")
+    then = given["cmd"] + "\nrm -rf ~"
+    odd = given["cmd"].replace("\n*** End Patch", "\nrm -rf ~\n*** End Patch")
+    for cmd in (another, longer, then, odd, given["cmd"].replace("'EOF'", "EOF")):
+        assert with_call(asked, transcript(tmp_path, (tool, {"cmd": cmd})), folder) == asked, cmd
+    assert with_call(asked, transcript(tmp_path, (tool, given), (tool, given)), folder) == asked
+    assert with_call(asked, transcript(tmp_path, (tool, given), answered=1), folder) == asked
+
+
+def test_a_patch_of_a_file_that_is_there_says_where_it_changes_it(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("one\ntwo\nthree\n", "utf-8")
+    patch = "*** Begin Patch\n*** Update File: notes.txt\n*** Move to: b.txt\n@@ def f\n one\n-two\n+2\n*** End Patch"
+    destination = f"Destination: {tmp_path}/notes.txt"
+    book = TranscriptBuilder(tmp_path / "t", "codex")
+    book.add_call("c", "apply_patch", patch, 1.0, "m")
+    told = book.transcript
+    whole = with_call(asks(destination, "Would you like to make the following edits?", partial=True), told, tmp_path)
+    assert "+++ b/notes.txt → b.txt" in whole.diff and "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three" in whole.diff
+    (tmp_path / "notes.txt").write_text("one\ntwo\n" * 2, "utf-8")
+    whole = with_call(asks(destination, "Would you like to make the following edits?", partial=True), told, tmp_path)
+    assert "@@ -1,2 +1,2 @@\n one\n-two\n+2" in whole.diff and "three" not in whole.diff

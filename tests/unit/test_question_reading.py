@@ -229,6 +229,29 @@ def test_a_line_of_a_command_that_asks_is_not_the_question_where_that_is_far_abo
         assert asked is not None and asked.question.choices and asked.question.partial == partial
 
 
+@pytest.mark.parametrize("size", ["80x24", "120x35", "160x45"])
+def test_what_codex_asks_for_in_its_plan_mode_is_answered_by_the_choices_of_its_screen(size: str) -> None:
+    shot = next(shot for shot in SHOTS if shot.file.match(f"codex/0.171.0/plan-{size}/03-one-question.txt"))
+    asked = read("codex", shot.lines, shot.told)
+    assert asked is not None and asked.question.subject == "Which colour do you want?" and not asked.question.partial
+    shown = [(one.key, one.label, one.about) for one in asked.question.choices]
+    assert shown[:2] == [("1", "Red", "Like a rose"), ("2", "Blue", "Like the sea")]
+    assert (shown[2][:2], asked.digits, asked.selected) == (("3", "None of the above"), ("1", "2", "3"), 0)
+    row = next(row for row, line in enumerate(shot.lines) if "3. None" in line)
+    for more in (["    4. Four"] * 1, [f"    {n}. More" for n in range(4, 14)]):
+        many = [*shot.lines[:row], *(line.replace("4", "3", 1) for line in more[:1]), *more[1:], *shot.lines[row:]]
+        found = read("codex", many, shot.told)
+        assert found is None or not found.question.choices, "what is not numbered through has no digits"
+
+
+def test_a_command_of_more_rows_than_a_box_surely_shows_is_not_whole() -> None:
+    shot = next(shot for shot in SHOTS if shot.file.match("opencode/*/day-80x24/04-command.txt"))
+    for count, partial in ((6, False), (7, True)):
+        lines = commanded(shot.lines, "touch made.txt", [f"echo line {n}" for n in range(count)])
+        asked = read("opencode", lines, shot.told)
+        assert asked is not None and len(asked.question.choices) == 3 and asked.question.partial == partial
+
+
 def test_a_label_that_is_wrapped_is_whole_and_has_no_description() -> None:
     rule = "─" * 60
     label = "Yes, and do not ask again for commands that begin with make in /home/u/project"

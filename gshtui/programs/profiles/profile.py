@@ -137,6 +137,8 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
     """The key that ticks the choice under the cursor where choices have boxes, which Enter ends. Empty: digits tick."""
     cut: Pattern = ""
     """Pattern of a line which says that a part of the question is out of sight."""
+    fits: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Most rows that are surely all of what is asked about, where more may be out of sight without a sign; 0: any."""
     planned: Pattern = ""
     """Pattern of the question about a plan that stands above it, in the program's conversation."""
     plan: Pattern = ""

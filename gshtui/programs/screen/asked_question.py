@@ -95,12 +95,13 @@ def question_above(
     body = bare_lines(rules, text[start:row])
     if not any(line.strip(RULES) for line in body):
         return None
-    subject, about, beside = parts_of(body)
+    subject, about, beside = parts_of(body, headed=rules.panel)
     complete = complete and not _is_torn(rules, plain("\n".join(indented(about))).strip("\n"))
     about = trimmed(indented(said_once(rules, about)))
     if (planned := plan_above(rules, whole, start)) is not None:
         first, complete = planned
         start, about = first, [*indented(whole[first:start]), *about]
+    complete = complete and not 0 < rules.fits < len(about)
     asked = with_change(rules, subject, about, beside, whole, start)
     detail = plain("\n".join(asked.about)).strip("\n")
     choices, said = offered_choices(rules, labels, abouts), _said(labels, abouts)

@@ -18,7 +18,7 @@ _ART = re.compile(r"\W*[\u2580-\u259f\u2800-\u28ff]")
 RULES = " ─╌┄┈▔━"
 _RULE = 10
 """Signs of a line that parts one piece of a question from the next."""
-_ADVICE = re.compile(r"^\s*(?:Tip|Hint): |^\s*(?:←|▸|☐|☒)")
+_ADVICE = re.compile(r"^\s*(?:Tip|Hint): |^\s*(?:←.*→$|▸|☐|☒)")
 """Advice, and the names of several questions of which this is one."""
 _POINT = ("●", "•", "→", "-", "*")
 _WAITS = re.compile(r"^ *\? (?=\S)")
@@ -59,10 +59,10 @@ def question_start(rules: QuestionRules, text: Sequence[str], row: int) -> tuple
     return (inside[0], last >= oldest or not oldest) if inside else (last + 1, False)
 
 
-def parts_of(body: Sequence[str]) -> tuple[str, list[str], list[str]]:
+def parts_of(body: Sequence[str], *, headed: bool) -> tuple[str, list[str], list[str]]:
     """What is asked in one line, what it is about, and what is said besides.
 
-    Where lines part its pieces, it is about the piece above the one that asks.
+    Where lines part its pieces, it is about the piece above the one that asks. `headed`: it asks by its first line.
     """
     pieces: list[list[str]] = [[]]
     edge = min((_indent(line) for line in body if has_words(line)), default=0)
@@ -84,7 +84,7 @@ def parts_of(body: Sequence[str]) -> tuple[str, list[str], list[str]]:
     said = next((n for n, line in enumerate(lines) if line.strip() and not _ADVICE.match(line)), 0)
     beside, whole = lines[:said], lines[said:]
     asking = [n for n, line in enumerate(whole) if line.endswith("?") and not line.strip().startswith(_POINT)]
-    asked = 0 if not asking or asking[0] == 0 else asking[-1]
+    asked = 0 if headed or not asking or asking[0] == 0 else asking[-1]
     begun = asked
     while begun > 0 and whole[begun - 1].strip() and whole[begun].strip()[:1].islower():
         begun -= 1  # the words before it had no room in this row

@@ -15,6 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from gshtui.bus.agent_data import OpenQuestion
+from gshtui.programs.transcripts.asked_patch import PatchedFile, patch_in, patched_files
 from gshtui.programs.transcripts.program_transcript import (
     ProgramTranscript,
     TranscriptQuery,
@@ -31,6 +32,8 @@ _ALIKE = 120
 """Characters, blanks left out, of a call that must be on the screen."""
 _LARGEST = 2_000_000
 """Characters of a file and of a change that are compared."""
+_COUNTED = re.compile(r"• .*\(\+(\d+) -(\d+)\)\n")
+_CAPITAL = re.compile(r"([A-Z])")
 _DRAWN = "←│"
 """Signs that programs draw into the rows of a command."""
 _HEADING = re.compile(r"(?:Edit|Create|Write|Overwrite|Update) file")
@@ -46,7 +49,7 @@ def whole_question(question: OpenQuestion, wanted: TranscriptQuery, environ: Map
         return question
     try:
         place = reader.find(wanted, environ, home_of(environ))
-        transcript = reader.read(place, _TAIL) if isinstance(place, Path) else None
+        transcript = None if place is None else reader.read(place, _TAIL)
     except OSError:
         return question
     return question if transcript is None else with_call(question, transcript, Path(wanted.cwd))
@@ -83,12 +86,13 @@ def _waiting(transcript: ProgramTranscript) -> list[dict[str, Any]]:
     calls = [entry for entry in transcript.entries if entry.kind == "tool_call" and entry.call not in answered]
     found: list[dict[str, Any]] = []
     for entry in calls[-8:]:
+        arguments = entry.text.partition(" ")[2]
         try:
-            given = parse_foreign_json(entry.text.partition(" ")[2].encode())
+            given = {"cmd": patch} if (patch := patch_in(arguments)) else parse_foreign_json(arguments.encode())
         except ValueError:
             continue
         if is_object(given):
-            found.append(given)
+            found.append({_CAPITAL.sub(r"_\1", name).lower(): value for name, value in given.items()})
     return found
 
 
@@ -98,6 +102,8 @@ def _told(
     """The question with this call's arguments; `None` if it is not about them."""
     shown = _bare(f"{question.subject} {question.detail} {question.beside}")
     command = string(given.get("command")) or string(given.get("cmd"))
+    if (patch := patch_in(command)) and "Destination:" in question.detail:
+        return _with_patch(question, patch, folder)
     if command:
         if not _is_shown(command, shown, cut=question.partial):
             return None
@@ -113,6 +119,37 @@ def _told(
     if plan and _is_shown(next(filter(None, plan.splitlines()), "").lstrip("# "), shown, cut=question.partial):
         return replace(question, detail=literal(plan).strip("\n"), partial=False)
     return None
+
+
+def _with_patch(question: OpenQuestion, patch: str, folder: Path) -> OpenQuestion | None:
+    """The question with the change of this patch; `None` if its screen counts other lines, or names other files."""
+    files = patched_files(patch)
+    named = sorted(_bare(each) for each in question.detail.split("Destination:")[1:])
+    heading = _COUNTED.match(question.detail)
+    counts = [str(sum(each.added for each in files)), str(sum(each.removed for each in files))]
+    if named != sorted(_bare(str(folder / each.path)) for each in files) or (heading and [*heading.groups()] != counts):
+        return None
+    changes = [_patched(each, folder) for each in files]
+    if not all(changes):
+        return None
+    said = question.detail[question.detail.find("\n\n") :] if heading else question.detail
+    diff = "".join(changes)
+    return replace(question, detail="", diff=diff, beside=said.strip("\n"), partial=is_cut(diff), changeless=False)
+
+
+def _patched(file: PatchedFile, folder: Path) -> str:
+    """The change of one file of a patch, as a unified diff; empty where it cannot be told."""
+    place = folder / file.path
+    shown = [path.removeprefix(f"{folder}/") for path in (file.path, file.moved) if path]
+    name, before = one_line(literal(" → ".join(shown)), 800), _read(place)
+    if file.kind == "Delete":
+        return make_diff(before, "", name) if before else ""
+    if file.kind == "Add":
+        return _change({"content": file.parts[0][1]}, place, name)
+    if before is not None and all(before.count(old) == 1 for old, _ in file.parts):
+        edits = [{"old_string": old, "new_string": new} for old, new in file.parts]
+        return _change({"edits": edits}, place, name)
+    return "".join(make_diff(old, new, name) for old, new in file.parts)  # where in the file, nobody can tell
 
 
 def _names_change(line: str, name: str) -> bool:
