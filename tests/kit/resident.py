@@ -39,9 +39,9 @@ def resident(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=["alone", "resident"])
+@pytest.fixture
 def beside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Alone, and with a resident hub, which need not load what the module names as `LOADED`."""
+    """Alone, or with a resident hub, which need not load what the module names as `LOADED`."""
     if request.param == "alone":
         yield "alone"
         return

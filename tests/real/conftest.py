@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -10,7 +11,16 @@ from gshtui.store.record.store import Store
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT
 from tests.kit.home import Home
+from tests.kit.storms import FULL
 from tests.kit.tmux import kill_server
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests of `beside`: each with a resident hub, and every second one alone, as those of other modules are."""
+    says_itself = any("beside" in mark.args[0] for mark in metafunc.definition.iter_markers("parametrize"))
+    if "beside" in metafunc.fixturenames and not says_itself:
+        both = FULL or crc32(metafunc.function.__name__.encode()) % 2
+        metafunc.parametrize("beside", ["alone", "resident"] if both else ["resident"], indirect=True)
 
 
 @pytest.fixture

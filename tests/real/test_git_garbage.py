@@ -18,6 +18,7 @@ from gshtui.tools.git.worktree_create import create_worktree
 from gshtui.tools.git.worktree_finish import plan_finish
 from gshtui.tools.git.worktree_fork import fork_worktree
 from gshtui.tools.git.worktree_state import losses_of, remove_worktree, state_of, unsaved_work
+from tests.kit.storms import some
 
 Look = Callable[[Path, Worktree], Awaitable[object]]
 
@@ -79,7 +80,7 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("garbage", GITS)
+@pytest.mark.parametrize("garbage", some(list(GITS), 2))
 async def test_a_git_that_answers_garbage_is_told_of_in_a_sentence(
     garbage: str, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ from gshtui.settings import paths
 from tests.kit.command import CommandResult
 from tests.kit.home import Home
 from tests.kit.pty_child import window_of
-from tests.kit.storms import FULL
+from tests.kit.storms import FULL, some
 from tests.kit.warm_program import run_gsh
 
 PROGRAMS = (
@@ -102,7 +102,7 @@ def no_servers_left(home: Home):
         subprocess.run(("tmux", "-S", socket, "kill-server"), check=False, capture_output=True)
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", sorted({*some(PROGRAMS, 3), *(name for name, _ in NEEDS)}))
 def test_a_program_that_is_not_there_is_named_where_it_is_needed_and_nowhere_else(
     program: str, project: Path, tmp_path: Path
 ) -> None:
@@ -173,7 +173,7 @@ def _break_global(text: str) -> dict[str, str]:
     return {}
 
 
-@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("state", some(list(STATES), 2))
 def test_a_git_that_fails_costs_what_needs_it_and_no_turn(state: str, project: Path, tmp_path: Path) -> None:
     env = STATES[state](project, tmp_path / "bin")
     faces = ("a commit of an agent", "agent spawn in a worktree", "worktree", "doctor")

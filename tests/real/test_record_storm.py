@@ -61,7 +61,7 @@ async def _leg(program: WarmProgram, project: Path, environment: dict[str, str],
     return result.code, [json.loads(line) for line in result.out.splitlines()]
 
 
-@pytest.mark.parametrize("seed", seeds(300, by=30))
+@pytest.mark.parametrize("seed", seeds(300, by=60))
 async def test_wire_inspector_and_record_agree(seed: int, tmp_path: Path, home: Home) -> None:
     project = made_project(tmp_path / "project")
     (project / "notes.txt").write_text("the notes\n" * 5, encoding="utf-8")

@@ -15,6 +15,7 @@ from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say, Spent
 from tests.kit.loopback.server import Loopback
 from tests.kit.providers import MODELS
+from tests.kit.storms import some
 from tests.kit.warm_program import run_gsh
 
 
@@ -37,7 +38,7 @@ def blocks(view: Any, *sections: str) -> list[dict[str, Any]]:
     return [block for one in view["sections"] if one["name"] in sections for block in one["blocks"]]
 
 
-@pytest.mark.parametrize("api", ["anthropic", "openai-chat", "gemini", "ollama"])
+@pytest.mark.parametrize("api", some(["anthropic", "openai-chat", "gemini", "ollama"], 2))
 async def test_a_turn_with_a_tool(project: Path, api: str) -> None:
     script = [
         [Say("I look."), Call("read", {"path": "README.md"}), Spent(input=10, cache_write=7_000)],

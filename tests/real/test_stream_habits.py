@@ -617,8 +617,7 @@ def failing(api: str, error: Any, form: int) -> Habit:
     return lambda _: [(b"event: error\n" if form == 1 else b"") + b"data: " + data + b"\n\n"]
 
 
-@EVERY
-@pytest.mark.parametrize("form", [0, 1, 2])
+@pytest.mark.parametrize(("form", "api"), combined([0, 1, 2], APIS))
 async def test_an_error_within_an_answer_is_what_it_is(api: str, form: int) -> None:
     for error, kind, again in ERRORS:
         attempts = {"rate_limit": 10, "overloaded": 10}.get(kind, 4) if again else 1

@@ -156,7 +156,7 @@ async def test_forks_are_finished_at_random_and_nothing_is_lost(project: Path, h
     disturb(project, dice, 4)
     run_git(project, "config", "core.quotePath", "false")
     finished = refused = 0
-    forks = 5 if FULL else 3
+    forks = 5 if FULL else 2
     for number in range(forks):
         made = await fork_worktree(project, f"fork-{number}")
         fork, then = Path(made.path), files_of(project)

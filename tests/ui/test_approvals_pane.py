@@ -34,7 +34,7 @@ from tests.kit.cases import each_case
 from tests.kit.home import Home
 from tests.kit.keyboard import LONG, Keyboard
 from tests.kit.prompt_host import PromptHost, make_question
-from tests.kit.storms import combined, examples
+from tests.kit.storms import FULL, combined, examples, some
 from tests.kit.terminal_agents import wait_until
 
 RULE = '[[rule]]\ndo = "allow"\ntool = "bash"\nexactly = "make x"\nproject = "/src"\n'
@@ -544,7 +544,7 @@ async def test_at_eighty_by_twenty_four_what_a_small_change_allows_is_in_sight()
         assert "always allow would add" in str(app.query_one("#approval-note", Static).content)
 
 
-@pytest.mark.parametrize("length", [8, 20, 35, 50])
+@pytest.mark.parametrize("length", some([8, 20, 35, 50], 2))
 async def test_a_digit_that_does_not_count_yet_goes_on_through_the_change_and_then_counts(length: int) -> None:
     """Whatever else changes in the title meanwhile: what was seen is seen."""
     app = Asked()
@@ -878,12 +878,12 @@ GENERAL = (
 
 @pytest.mark.parametrize("case", range(len(GENERAL)))
 async def test_a_programs_general_words_take_no_room_from_keys_and_count(case: int) -> None:
-    """Each width is seen with one of them, each of them at every fourth width."""
+    """Each width is seen with one of them, each of them at every fourth width; every second of those by default."""
     subject, detail, said = GENERAL[case]
     app = AskedByPrograms()
     async with app.run_test(size=(120, 24)) as pilot:
         app.pane.consume([asking(subject, "Yes", detail=detail, means="once"), make_question(1)])
-        for width in range(120 - case, 40, -len(GENERAL)):
+        for width in range(120 - case, 40, -len(GENERAL) * (1 if FULL else 2)):
             await pilot.resize_terminal(width, 24)
             await pilot.pause()
             assert ("ctrl+g" in app.heading or "alt+a" in app.heading) and " · 1 of 2" in app.heading
@@ -975,7 +975,7 @@ async def test_what_a_choice_is_said_to_do_has_a_column_of_its_own_where_it_fits
         assert "1 [ ] Cheese · Cheese it is" in str(app.query_one(Answers).content)
 
 
-@pytest.mark.parametrize("words", [2, 4, 6, 12])
+@pytest.mark.parametrize("words", some([2, 4, 6, 12], 2))
 async def test_the_key_that_allows_stays_and_opens_the_question_where_the_command_is_cut(words: int) -> None:
     app = Asked()
     async with app.run_test(size=(61, 20)) as pilot:
@@ -1193,8 +1193,10 @@ async def test_one_key_and_enter_deny_with_a_reason(fields: dict[str, str]) -> N
         assert app.focused is app.area.input and not app.area.input.text
 
 
-@pytest.mark.parametrize("fields", [{}, {"diff": "@@ -1 +1 @@\n-a\n+b\n"}, {"subject": "x " * 200}])
-@pytest.mark.parametrize("after", [READ / 2, -READ])  # before it could be read; pressed before it was on the screen
+@pytest.mark.parametrize(
+    ("fields", "after"),  # before it could be read; pressed before it was on the screen
+    combined([{}, {"diff": "@@ -1 +1 @@\n-a\n+b\n"}, {"subject": "x " * 200}], [READ / 2, -READ]),
+)
 async def test_one_key_denies_nothing_that_nobody_could_have_read(fields: dict[str, str], after: float) -> None:
     app = Asked()
     async with app.run_test(size=(80, 24)) as pilot:

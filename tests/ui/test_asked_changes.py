@@ -16,6 +16,7 @@ from gshtui.ui.conversation.conversation_pane import ConversationPane
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.window.main_area import MainArea, PromptArea
 from tests.kit.keyboard import Keyboard
+from tests.kit.storms import combined
 from tests.kit.transcript_host import wait_until_drawn
 from tests.kit.window import Window, settled
 
@@ -82,8 +83,8 @@ class Asking(Window):
         await self.rest(pilot)
 
 
-@pytest.mark.parametrize(("size", "answer"), [(size, answer) for size in SIZES for answer in (0, 30)])
-@pytest.mark.parametrize("lines", [1, 3, 5, 6, 12])
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("lines", "answer"), combined([1, 3, 5, 6, 12], [0, 30]))
 async def test_a_change_is_allowed_by_one_key_if_and_only_if_all_of_it_is_on_the_screen(
     size: tuple[int, int], answer: int, lines: int
 ) -> None:

@@ -10,6 +10,7 @@ from gshtui.ui.kit.drawing.contrast import contrast
 from gshtui.ui.prompt.prompt_input import PromptInput
 from tests.kit.recorded_shell import FakeRecord
 from tests.kit.scenes import ANSWERS
+from tests.kit.storms import some
 from tests.kit.terminal_agents import wait_until
 from tests.kit.window import Window, settled
 
@@ -20,9 +21,8 @@ HARDLY = 2.0
 @pytest.mark.parametrize(
     ("colours", "typed", "size"),
     [
-        *(("gsh-dark", "", size) for size in ((80, 24), (120, 35), (61, 20), (200, 50), (40, 12))),
-        ("gsh-dark", "a\nb\nc\nd\ne\nf", (97, 19)),
-        ("gsh-dark", "a\nb\nc\nd\ne\nf", (120, 35)),
+        *(("gsh-dark", "", size) for size in some(((80, 24), (120, 35), (61, 20), (200, 50), (40, 12)), 4)),
+        *(("gsh-dark", "a\nb\nc\nd\ne\nf", size) for size in some(((97, 19), (120, 35)), 2)),
         ("gsh-terminal", "", (80, 24)),
     ],
 )

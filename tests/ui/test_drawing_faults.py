@@ -111,7 +111,7 @@ def test_every_class_that_draws_is_seen_somewhere() -> None:
     assert {one.__name__ for one, _ in ours()} == set(SHOWN_IN)
 
 
-@pytest.mark.parametrize("scene", some(sorted(set(SHOWN_IN.values())), by=3))
+@pytest.mark.parametrize("scene", some(sorted(set(SHOWN_IN.values())), by=5))
 async def test_a_part_that_fails(home: Home, monkeypatch: pytest.MonkeyPatch, scene: str) -> None:
     """Each part that this scene shows, by each method in turn, in one window: it has to live through all of them."""
     async with open_scene(NAMED[scene]) as (app, pilot):

@@ -8,7 +8,7 @@ from tests.kit.scenes import SCENES, Scene, answer_piece, open_scene, wait_until
 from tests.kit.storms import FULL, seeds, some
 from tests.kit.terminal_screen import differences, draw_fresh, redraw_all, terminal_of
 
-NAMES = [pytest.param(scene, id=scene.name) for scene in some(SCENES)]
+NAMES = [pytest.param(scene, id=scene.name) for scene in some(SCENES, by=8)]
 KEYS = ("down", "up", "a", "backspace", "right", "left", "home", "end")
 
 

@@ -1,8 +1,8 @@
 """Editing as at a shell's prompt, with the keys of a shell's prompt, and what ctrl+c does to a line."""
 
-import pytest
 from textual import events
 
+from tests.kit.cases import each_case
 from tests.kit.prompt_host import PromptHost
 from tests.kit.window import Window
 
@@ -11,29 +11,32 @@ def host() -> PromptHost:
     return PromptHost(keep_drafts=False)
 
 
-@pytest.mark.parametrize(
-    ("keys", "left"),
-    [
-        (["ctrl+w"], "one "),
-        (["ctrl+u"], ""),
-        (["home", "ctrl+k"], ""),
-        (["ctrl+a", "alt+d"], " two"),
-        (["alt+b", "ctrl+k"], "one "),
-        (["ctrl+a", "alt+f", "ctrl+k"], "one"),
-        (["ctrl+a", "ctrl+e", "x"], "one twox"),
-        (["ctrl+a", "ctrl+f", "X"], "oXne two"),
-        (["alt+backspace"], "one "),
-        (["-", "a", "ctrl+w"], "one "),
-        (["-", "a", "alt+backspace"], "one two-"),
-        (["ctrl+d"], "one two"),
-        (["ctrl+a", "ctrl+d"], "ne two"),
-    ],
+HABITS = (
+    (["ctrl+w"], "one "),
+    (["ctrl+u"], ""),
+    (["home", "ctrl+k"], ""),
+    (["ctrl+a", "alt+d"], " two"),
+    (["alt+b", "ctrl+k"], "one "),
+    (["ctrl+a", "alt+f", "ctrl+k"], "one"),
+    (["ctrl+a", "ctrl+e", "x"], "one twox"),
+    (["ctrl+a", "ctrl+f", "X"], "oXne two"),
+    (["alt+backspace"], "one "),
+    (["-", "a", "ctrl+w"], "one "),
+    (["-", "a", "alt+backspace"], "one two-"),
+    (["ctrl+d"], "one two"),
+    (["ctrl+a", "ctrl+d"], "ne two"),
 )
-async def test_a_line_editor_s_habits(keys: list[str], left: str) -> None:
+
+
+async def test_a_line_editor_s_habits() -> None:
     app = host()
     async with app.run_test() as pilot:
-        await pilot.press(*"one two", *keys)
-        assert app.area.input.text == left
+        with each_case() as case:
+            for keys, left in HABITS:
+                app.area.input.put("")
+                await pilot.press(*"one two", *keys)
+                with case(keys):
+                    assert app.area.input.text == left
 
 
 async def test_what_was_deleted_in_a_row_comes_back_as_one() -> None:

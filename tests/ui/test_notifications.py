@@ -171,8 +171,9 @@ async def test_what_was_missed_is_whole_words_in_its_row_and_gone_with_the_next_
         assert not app._notifications
 
 
-@pytest.mark.parametrize("severity", ["information", "warning", "error"])
-@pytest.mark.parametrize("key", ["a", "left", "escape", "click"])
+@pytest.mark.parametrize(
+    ("severity", "key"), combined(["information", "warning", "error"], ["a", "left", "escape", "click"])
+)
 async def test_a_notice_that_could_be_read_is_gone_with_the_next_key(severity: SeverityLevel, key: str) -> None:
     """What went wrong is not: whoever types does not look at it. Escape and a click put it away."""
     app = Window()

@@ -44,10 +44,12 @@ from gshtui.ui.prompt.prompt_status import PromptStatus
 from gshtui.ui.window.help import HelpScreen
 from gshtui.ui.window.main_area import SessionOffer
 from gshtui.ui.window.palette import PaletteScreen, action_entries
+from tests.kit.cases import each_case
 from tests.kit.conversations import conversation, conversations
 from tests.kit.fake_hub import Answer, FakeHub
 from tests.kit.keyboard import Keyboard
 from tests.kit.recorded_shell import FakeShellLog
+from tests.kit.storms import some
 from tests.kit.window import NOW, Window
 
 SIZE = (120, 40)
@@ -279,7 +281,7 @@ async def test_the_last_conversation_is_offered_and_continued_by_key() -> None:
         assert not offer.display
 
 
-@pytest.mark.parametrize("width", [60, 80, 100, 120, 200])
+@pytest.mark.parametrize("width", some([60, 80, 100, 120, 200], 2))
 async def test_the_offer_is_one_row(width: int) -> None:
     long = conversation("s2", "Make the parser take empty lines, and say so in the changelog", messages=14, updated=NOW)
     app = Window(answers={"session ls": conversations(long)})
@@ -646,7 +648,7 @@ async def test_a_question_mark_in_an_empty_input_shows_a_dozen_keys_until_the_ne
         assert app.bench.input.text == ""
 
 
-@pytest.mark.parametrize("size", [(60, 22), (61, 20), (79, 24), (80, 24), (100, 30), (140, 45), (200, 50)])
+@pytest.mark.parametrize("size", some([(60, 22), (61, 20), (79, 24), (80, 24), (100, 30), (140, 45), (200, 50)], 2))
 async def test_no_word_of_the_sheet_of_keys_is_cut(size: tuple[int, int]) -> None:
     app = Window()
     async with at_rest(app, size) as (pilot, _):
@@ -678,26 +680,29 @@ async def test_the_palette_finds_actions_themes_and_conversations() -> None:
         assert [event.session for event in hub.said if isinstance(event, SessionChangeRequested)] == ["s2"]
 
 
-@pytest.mark.parametrize(
-    ("words", "label"),
-    [
-        ("zoom", "Zoom pane"),
-        ("new agent", "Start agent"),
-        ("agent new", "Start agent"),
-        ("inspect", "Inspect context"),
-        ("f5", "Show changes"),
-        ("alt+z", "Zoom pane"),
-        ("context.inspect", "Inspect context"),
-        ("copy", "Copy block"),
-        ("rename", "Rename agent"),
-        ("diff", "Show changes"),
-    ],
+CALLED = (
+    ("zoom", "Zoom pane"),
+    ("new agent", "Start agent"),
+    ("agent new", "Start agent"),
+    ("inspect", "Inspect context"),
+    ("f5", "Show changes"),
+    ("alt+z", "Zoom pane"),
+    ("context.inspect", "Inspect context"),
+    ("copy", "Copy block"),
+    ("rename", "Rename agent"),
+    ("diff", "Show changes"),
 )
-async def test_the_palette_finds_what_the_footer_calls_things(words: str, label: str) -> None:
-    app = Window()
-    async with at_rest(app, SIZE) as (pilot, _):
-        screen = await palette_with(pilot, words)
-        assert [entry.label for entry in screen.listed][:1] == [label]
+
+
+async def test_the_palette_finds_what_the_footer_calls_things() -> None:
+    async with at_rest(Window(), SIZE) as (pilot, _):
+        with each_case() as case:
+            for words, label in CALLED:
+                screen = await palette_with(pilot, words)
+                with case(words):
+                    assert [entry.label for entry in screen.listed][:1] == [label]
+                await pilot.press("escape")
+                await settled(pilot)
 
 
 async def test_the_palette_says_that_nothing_was_found_and_enter_does_nothing() -> None:

@@ -16,6 +16,7 @@ from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.session.status_watcher import CliStatus
 from gshtui.programs.status.evidence import Evidence, Rank
 from gshtui.programs.status.status import HookEvent
+from tests.kit.storms import examples
 from tests.unit.test_status_watcher import DRAFT, IDLE, QUESTION, TOOL, SilentServer, Told
 
 CLAUDE = profiles.load(Path("/nonexistent")).get("claude")
@@ -108,7 +109,7 @@ class Desk:
                 pass
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.sampled_from(RANKS), st.lists(st.sampled_from(STEPS), min_size=2, max_size=25))
 def test_no_rest_is_sure_once_a_text_may_have_been_entered(rank: Rank, steps: list[Step]) -> None:
     async def live() -> None:
@@ -122,7 +123,7 @@ def test_no_rest_is_sure_once_a_text_may_have_been_entered(rank: Rank, steps: li
     asyncio.run(live())
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.sampled_from(RANKS), st.lists(st.sampled_from(("type here", "type there", "clear", "tick")), max_size=12))
 def test_what_was_typed_and_taken_back_leaves_a_rest_as_sure_as_it_was(rank: Rank, steps: list[Step]) -> None:
     async def live() -> None:
