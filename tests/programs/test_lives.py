@@ -119,6 +119,18 @@ async def test_a_helper_that_ends_ends_no_turn_and_one_that_asks_asks_a_person(s
     assert (stage.folder / "made.txt").exists()
 
 
+@pytest.mark.alone
+@pytest.mark.programs("codex")
+async def test_a_helper_that_goes_on_behind_its_turn_is_work(stage: Stage) -> None:
+    have_helpers(stage, "do:long")
+    await stage.status("idle")
+    await stage.say("do:agent")
+    await stage.shows("has run")
+    await stage.until(stage.look, lambda row: row.status == "idle" and row.status_source == "transcript")
+    await stage.say("And now?")
+    await stage.hears("subagent_notification", "And now?")
+
+
 @pytest.mark.programs("claude")
 async def test_one_whose_command_runs_in_the_background_rests_and_takes_a_text(stage: Stage) -> None:
     follow(stage, calls(stage.program.name, stage.folder))

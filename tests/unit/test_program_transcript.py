@@ -634,6 +634,27 @@ def test_codex_says_itself_when_its_turn_is_over(tmp_path: Path) -> None:
         assert turn is not None and (turn.over, turn.answer) == (over, "I make the file.")
 
 
+def test_a_turn_of_codex_goes_on_while_a_helper_of_it_works(tmp_path: Path) -> None:
+    def record(kind: str, **payload: Any) -> dict[str, Any]:
+        return {"timestamp": "2026-11-20T12:00:00Z", "type": kind, "payload": payload}
+
+    def message(role: str, text: str) -> dict[str, Any]:
+        return record("response_item", type="message", role=role, content=[{"type": "output_text", "text": text}])
+
+    def helper(tool: str) -> dict[str, Any]:
+        item = {"type": "CollabAgentToolCall", "id": "c1", "tool": tool, "receiver_thread_ids": ["01a2-7d"]}
+        return record("event_msg", type="item_completed", item=item)
+
+    said = [message("user", "Make it"), helper("spawn_agent"), message("assistant", "It is on its way.")]
+    so_far = [*said, record("event_msg", type="task_complete")]
+    ends = message("user", '<subagent_notification>\n{"agent_path": "01a2-7d", "status": "completed"}')
+    gone = record("world_state", full=False, state={"environments": {"subagents": None}})
+    for more in (ends, helper("close_agent"), gone):
+        for after, helped in (((), True), ((more,), False)):
+            turn = turn_of(codex_transcript.read(records(tmp_path / "codex.jsonl", *so_far, *after)))
+            assert turn is not None and (turn.helped, turn.answer) == (helped, "It is on its way.")
+
+
 def test_codex_has_the_plan_of_its_last_turn(tmp_path: Path) -> None:
     def event(**payload: Any) -> dict[str, Any]:
         return {"timestamp": "2026-11-20T12:00:00Z", "type": "event_msg", "payload": payload}

@@ -332,6 +332,15 @@ def test_work_and_questions_of_any_live_source_beat_rest(status: str) -> None:
         assert ranks == sorted(ranks, reverse=True)
 
 
+def test_what_goes_on_behind_a_turn_is_work_until_its_program_is_started_again() -> None:
+    """The end of the turn that started it, which its screen shows, ends nothing of it."""
+    helper = replace(says(Rank.TRANSCRIPT, "thinking", 30), behind=True)
+    for profile in (LOADED.get("codex"), CLAUDE):
+        assert statuses.decide(profile, (helper,), facts("idle", since=20, over=True), NOW).status == "thinking"
+        again = replace(facts("idle", since=5), started=NOW - 10, fresh=True)
+        assert statuses.decide(profile, (helper,), again, NOW).rests
+
+
 @pytest.mark.parametrize("name", ASSISTANTS)
 def test_an_input_alone_is_no_rest_of_a_program_that_thinks(name: str) -> None:
     profile = LOADED.get(name)

@@ -85,10 +85,15 @@ class FinishedTurn(LiveSource):
 
     @property
     def evidence(self) -> Evidence | None:
-        """That it rests, since its last words were written down."""
+        """That it rests, since its last words were written down, or that its helpers go on."""
         turn = self._turn
         if turn is None or not turn.over:
             return None
+        if turn.helped:
+            why = "helpers that it has started are at work"
+            return Evidence(
+                Rank.TRANSCRIPT, "transcript", "thinking", turn.written, self._confirmed, why=why, behind=True
+            )
         rest = Evidence(Rank.TRANSCRIPT, "transcript", "idle", turn.written, self._confirmed, final=turn.final)
         return msgspec.structs.replace(rest, why="its turn is finished", began=turn.at, timed=turn.timed)
 

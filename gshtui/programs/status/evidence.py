@@ -66,6 +66,8 @@ class Evidence(msgspec.Struct, frozen=True):
     """Of a transcript's rest: when that turn was begun; 0: unknown."""
     timed: bool = False
     """Of a transcript's rest: it began when its last words were said, and not when its prompt was."""
+    behind: bool = False
+    """Of work: it goes on behind a turn that is over, as the screen may show."""
 
 
 class LiveSource(abc.ABC):

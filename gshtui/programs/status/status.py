@@ -271,8 +271,9 @@ def _is_answered(told: Evidence, seen: KnownStatus | None, facts: StatusFacts) -
 
 
 def _is_of_an_earlier_start(told: Evidence, facts: StatusFacts) -> bool:
-    """Whether it was written down before a restart, after which its program has yet to come up."""
-    return told.rank <= Rank.HOOK and told.at < facts.started and not facts.ready
+    """Whether it was written down before a restart, after which its program has yet to come up, or works no longer."""
+    over = not facts.ready or (told.rank is Rank.TRANSCRIPT and told.status in WORKING)
+    return told.rank <= Rank.HOOK and told.at < facts.started and over
 
 
 _WEIGHT = {"waiting": 2, "thinking": 1, "tool": 1, "starting": 1}
@@ -396,7 +397,7 @@ def _against_work(
     if seen is not None and seen.source != "activity":
         lasted = now - max(seen.at, told.at)
         # A question is the costliest to miss; the end of a turn counts only where the source may have missed it.
-        over = seen.status == "idle" and seen.sure and told.rank <= Rank.HOOK and seen.at > told.at
+        over = seen.status == "idle" and seen.sure and told.rank <= Rank.HOOK and seen.at > told.at and not told.behind
         counts = seen.status == "waiting" or over
         # A title that tells of whole turns is the program's own word, and no picture that is painted late.
         veto = 0.0 if over and seen.source == "title" and profile.titles.whole else profile.timing.veto

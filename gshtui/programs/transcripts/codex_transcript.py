@@ -31,12 +31,15 @@ PROGRAM = "codex"
 TIMED = True
 _LOOKED_AT = 400
 """Newest transcripts that are opened to find a folder's, when no id is known."""
+_HELPED = "<subagent_notification>"
+"""How the message starts that tells of a helper's end."""
 _OURS = (
     "<environment_context>",
     "<user_instructions>",
     "<permissions",
     "# AGENTS.md instructions",
     "<INSTRUCTIONS>",
+    _HELPED,
 )
 """How messages start that the program sends as the user's although nobody typed them."""
 _TURN_MARKS = {"task_started": False, "task_complete": True, "turn_aborted": True}
@@ -112,6 +115,8 @@ class _Reader:
         self._counted: tuple[int, ...] = ()
         self._open = False
         """The items that come belong to one answer."""
+        self._helpers = set[str]()
+        """Those at work, which may go on once the turn that started them is over."""
 
     def read_record(self, record: dict[str, Any]) -> None:
         payload, at = obj(record.get("payload")), seconds(record.get("timestamp"))
@@ -130,8 +135,13 @@ class _Reader:
                 self._compacted(payload, at)
             case "event_msg":
                 self._event(payload, at)
+            case "world_state":
+                environments = obj(obj(payload.get("state")).get("environments"))
+                if "subagents" in environments and not environments["subagents"]:  # so after it was started again
+                    self._helpers.clear()
             case _:
                 pass
+        self.book.transcript.helped = bool(self._helpers)
 
     def _compacted(self, payload: dict[str, Any], at: float) -> None:
         kept = objects(payload.get("replacement_history"))
@@ -148,6 +158,11 @@ class _Reader:
 
     def _event(self, payload: dict[str, Any], at: float) -> None:
         kind, item = string(payload.get("type")), obj(payload.get("item"))
+        helpers = set(map(string, seq(item.get("receiver_thread_ids"))))
+        if item.get("tool") == "spawn_agent":
+            self._helpers |= helpers
+        elif item.get("tool") == "close_agent":
+            self._helpers -= helpers
         if kind in _TURN_MARKS:
             self.book.transcript.ended = _TURN_MARKS[kind]
         if kind == "task_started":
@@ -201,6 +216,8 @@ class _Reader:
         role = string(item.get("role")) or "user"
         for part in objects(item.get("content")):
             text = string(part.get("text"))
+            if text.startswith(_HELPED):
+                self._helpers = {each for each in self._helpers if each not in text}
             if "image" in string(part.get("type")):
                 self.book.add_picture("image", "image", at, id, role)
             elif role in ("system", "developer"):

@@ -154,6 +154,8 @@ class ProgramTranscript(msgspec.Struct):
     """Whether it says that its last turn is over; `None`: it says neither."""
     ended_at: float = 0.0
     """When that was, in epoch seconds; 0: when the last of it was said."""
+    helped: bool = False
+    """Helpers that it has started are at work, whether its turn is over or not."""
     plan: str = ""
     """The plan that its last turn has proposed, where that is no call."""
 

@@ -106,6 +106,8 @@ class TurnText(msgspec.Struct, frozen=True):
     """That time is the one of what was said, and not that of its prompt."""
     file: Path | None = None
     """The transcript, where it is one file."""
+    helped: bool = False
+    """Helpers that the program has started are at work."""
 
     def answers(self, text: str) -> bool:
         """Whether this text is what was asked, however its white space was changed on the way."""
@@ -201,4 +203,7 @@ def turn_of(found: ProgramTranscript, *, timed: bool = False) -> TurnText | None
     written = max(found.ended_at, *(entry.at for entry in found.entries[begun:]))
     over = over if found.ended is None else found.ended
     final = found.ended is True
-    return TurnText(first.message, first.at, first.text, tuple(said), "\n\n".join(answer), over, written, final, timed)
+    text = "\n\n".join(answer)
+    return TurnText(
+        first.message, first.at, first.text, tuple(said), text, over, written, final, timed, helped=found.helped
+    )
