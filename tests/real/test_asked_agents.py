@@ -193,9 +193,9 @@ async def test_a_killed_hub_is_started_again_and_nothing_runs_twice(tmp_path: Pa
 
 
 @pytest.mark.tmux
-def test_a_command_interrupts_an_agent_that_no_window_hears() -> None:
+def test_a_command_interrupts_an_agent_that_no_window_hears(tmp_path: Path) -> None:
     """It is reached in the process that runs it."""
-    spawned = run_gsh("agent", "spawn", "--provider", "offline", "run command sleep 300")
+    spawned = run_gsh("agent", "spawn", "--provider", "offline", "run command sleep 300", cwd=tmp_path)
     agent = spawned.out.split()[0]
     try:
         assert run_gsh("agent", "wait", agent, "--status", "waiting").code == 0
@@ -207,7 +207,8 @@ def test_a_command_interrupts_an_agent_that_no_window_hears() -> None:
 
 @pytest.mark.tmux
 def test_a_command_answers_an_agent_that_no_window_hears(tmp_path: Path) -> None:
-    spawned = run_gsh("agent", "spawn", "--provider", "offline", f"run command touch {tmp_path / 'made'}")
+    line = f"run command touch {tmp_path / 'made'}"
+    spawned = run_gsh("agent", "spawn", "--provider", "offline", line, cwd=tmp_path)
     agent = spawned.out.split()[0]
     try:
         assert run_gsh("agent", "wait", agent, "--status", "waiting").code == 0
@@ -386,9 +387,11 @@ async def test_what_is_typed_and_not_sent_outlives_the_hub(tmux: TmuxServer, tmp
 
 @pytest.mark.tmux
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-async def test_whose_turn_was_cut_is_told_and_who_rested_rests_since_then(number: signal.Signals) -> None:
+async def test_whose_turn_was_cut_is_told_and_who_rested_rests_since_then(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     words = ("agent", "spawn", "--provider", "offline")
-    asks, rests = [run_gsh(*words, *more).out.split()[0] for more in (["run command sleep 300"], [])]
+    asks, rests = [run_gsh(*words, *more, cwd=tmp_path).out.split()[0] for more in (["run command sleep 300"], [])]
     try:
         assert run_gsh("agent", "wait", asks, "--status", "waiting").code == 0
         await eventually(lambda: asyncio.to_thread(lambda: row(rests).status == "idle"))
