@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 _GENERAL = re.compile(
     r"(?i)(?:(?:do|would|you|want|like|to|proceed|continue|run|execute|allow|apply|the|this|following|"
@@ -11,10 +10,7 @@ _GENERAL = re.compile(
 )
 """The words of a program's question that say nothing which what it is about does not say."""
 _LONGEST = 400
-_PROMPT = "$ "
-"""Stands before a command, which may come behind lines that say where and why."""
-_SAYS = re.compile(r"\w{1,40}: ")
-"""How a line begins that says where or why."""
+_LINE_END = " ⏎ "
 _DRAWN = re.compile(r" {0,20}\d{1,9} ")
 """A line of a change, as programs draw it: below its number is the file's."""
 
@@ -37,33 +33,22 @@ def unsaid(subject: str, detail: str) -> str:
 
 
 def asked_line(subject: str, detail: str) -> str:
-    """The question with what it is about, each said once: first what it is about, but a statement before its prompt."""
+    """The question with what it is about, each said once: all lines of that in their order, their ends marked."""
     from gshtui.text.sanitise import one_line  # not before the first letter
 
-    subject, told = one_line(subject, _LONGEST), one_line(only_line(_undrawn(detail)), _LONGEST)
+    subject, lines = one_line(subject, _LONGEST), _undrawn(detail)
+    told = one_line(_LINE_END.join(lines), _LONGEST)
     asked = subject.removesuffix("?").lower()
     if not told or told.lower() in asked:
         return subject
     if asked in told.lower() or is_general(subject, told):
         return told
-    return " · ".join((told, subject) if subject.endswith("?") else (subject, told))
+    return " · ".join((told, subject) if subject.endswith("?") and len(lines) == 1 else (subject, told))
 
 
-def command_first(lines: Sequence[str]) -> Sequence[str]:
-    """The lines with the command before those that say where and why, if it is the last of them."""
-    return [lines[-1], *lines[:-1]] if _ends_with_command(lines) else lines
-
-
-def _ends_with_command(lines: Sequence[str]) -> bool:
-    """Whether what is in front of the last line says where or why: a command has more lines, some like a prompt."""
-    *others, last = [line.strip() for line in lines if line.strip()] or [""]
-    said = others[:1] and _SAYS.match(others[0]) and not any(line.startswith(_PROMPT) for line in others)
-    return bool(said) and last.startswith(_PROMPT)
-
-
-def _undrawn(detail: str) -> str:
-    """Without a change that is drawn below its heading, or with no more than the command at its end."""
-    first, *others = lines = detail.strip("\n").split("\n")
-    if _ends_with_command(lines):
-        return lines[-1]
-    return first if all(_DRAWN.match(line) for line in others if line.strip()) else detail
+def _undrawn(detail: str) -> list[str]:
+    """The lines without a change that is drawn below its heading, or alone."""
+    first, *others = lines = [line for line in detail.split("\n") if line.strip()] or [""]
+    if all(_DRAWN.match(line) for line in others):
+        lines = [first] if not others or not _DRAWN.match(first) else []
+    return [line.strip() for line in lines]

@@ -872,7 +872,7 @@ GENERAL = (
     ("Do you want to proceed?", "make test", ": make test  "),
     ("Would you like to run the following command?", "make test", ": make test  "),
     ("Do you want to create made.txt?", "hello", ": hello · Do you want to create made.txt?"),
-    ("Do you want to proceed?", "a\nb", ": Do you want to proceed?"),
+    ("Do you want to proceed?", "a\nb", ": a ⏎ b  "),
 )
 
 

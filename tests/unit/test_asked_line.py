@@ -2,7 +2,7 @@
 
 import pytest
 
-from gshtui.text.asked_line import asked_line, command_first, unsaid
+from gshtui.text.asked_line import asked_line, unsaid
 
 
 @pytest.mark.parametrize(
@@ -10,14 +10,17 @@ from gshtui.text.asked_line import asked_line, command_first, unsaid
     [
         ("Do you want to proceed?", "touch made.txt", "touch made.txt"),
         ("Apply this change?", "WriteFile  Writing to new.txt\n  1 one\n  2 two", "WriteFile Writing to new.txt"),
-        ("Apply this change?", "Two things:\none\ntwo", "Apply this change?"),
+        ("Apply this change?", "Two things:\none\ntwo", "Two things: ⏎ one ⏎ two"),
+        ("Make this edit to a.txt?", "1  one\n2 -two\n2 +2", "Make this edit to a.txt?"),
+        ("Is the plan good?", "Tidy up\n\n1. Read", "Is the plan good? · Tidy up ⏎ 1. Read"),
         ("Exit plan mode?", "Claude wants to exit plan mode", "Claude wants to exit plan mode"),
         ("Make this edit to notes.txt?", "notes.txt\n  1 one", "Make this edit to notes.txt?"),
         ("Which colour do you want?", "for the front", "for the front · Which colour do you want?"),
         ("The disk is full", "at /var", "The disk is full · at /var"),
         ("Run: make", "", "Run: make"),
-        ("Do you want to run the command?", "Environment: local\nReason: I must\n$ make", "$ make"),
-        ("Do you want to run the command?", "$ make\nand more", "Do you want to run the command?"),
+        ("Do you want to run the command?", "$ make\n  and more", "$ make ⏎ and more"),
+        ("Do you want to proceed?", "X: ; rm -rf ~\n$ true", "X: ; rm -rf ~ ⏎ $ true"),
+        ("Run it", "rm -rf ~\n\n$ true", "Run it · rm -rf ~ ⏎ $ true"),
     ],
 )
 def test_a_question_is_one_line_in_which_nothing_is_said_twice(subject: str, detail: str, said: str) -> None:
@@ -37,10 +40,3 @@ def test_a_question_is_one_line_in_which_nothing_is_said_twice(subject: str, det
 )
 def test_only_what_a_question_says_whole_is_not_said_again(subject: str, detail: str, rest: str) -> None:
     assert unsaid(subject, detail) == rest
-
-
-def test_a_command_comes_before_where_and_why() -> None:
-    assert command_first(["in: /srv", "why: so", "$ make"]) == ["$ make", "in: /srv", "why: so"]
-    for command in (["$ make", "and more"], ["Why: so", "$ rm -rf ~/work", "  $ true"], ["rm -rf ~/work", "$ true"]):
-        assert command_first(command) == command, "its lines keep their order"
-        assert "true" not in asked_line("Run it", "\n".join(command))

@@ -199,7 +199,7 @@ def test_no_line_of_a_command_is_missing_from_what_is_shown_whole(recorded: Shot
             shown = f"{asked.question.subject}\n{asked.question.detail}"
             assert all(row in shown for row in rows), rows
             line = asked.question.line
-            assert rows[0] in line or line in (asked.question.subject, asked.question.detail), rows
+            assert line == asked.question.subject or all(" ".join(row.split()) in line for row in rows), rows
 
 
 _COMMAND = re.compile(r"touch (?:made|slept)\.txt(?:; sleep 4; echo slept)?")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.bus.events.approval_events import ApprovalRequested
-from gshtui.text.asked_line import asked_line, command_first
+from gshtui.text.asked_line import asked_line
 
 if TYPE_CHECKING:
     from gshtui.text.diff_rows import DiffRow
@@ -194,7 +194,7 @@ def question_parts(request: ApprovalRequested) -> QuestionParts:
         pattern = " ".join(visible(request.pattern).split()).replace(f" {Path.home()}/", " ~/")
         tail.insert(0, QuestionLine("pattern", f"always allow would add: {pattern}"))
     if request.effect == PROGRAM:  # as its screen shows it, where every row counts
-        shown = command_first([text for text in map(visible, request.detail.split("\n")) if text.strip()])
+        shown = [text for text in map(visible, request.detail.split("\n")) if text.strip()]
         head += [QuestionLine(_program_kind(text), text) for text in shown]
         return QuestionParts(head, request.diff, "", tail)
     said = (request.subject.strip(), f"{request.tool} {request.subject}".strip())

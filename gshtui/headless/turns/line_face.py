@@ -253,7 +253,7 @@ class LineFace:
 def _state(row: AgentRow) -> str:
     """How an agent is, as a sentence behind its name."""
     if row.needs_you and row.question is not None:
-        about = next((line for line in row.question.unsaid.split("\n") if any(map(str.isalnum, line))), "")
+        about = " ⏎ ".join(line.strip() for line in row.question.unsaid.split("\n") if line.strip())
         said = [one_line(part, 200) for part in (row.question.subject, about) if part]
         return (
             f"needs you. It asks: {' '.join(part if part.endswith(('.', '?', '!')) else f'{part}.' for part in said)}"

@@ -159,6 +159,8 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
     """Pattern of the line below such a change that has no more than three rows, and may leave others out."""
     named: Pattern = ""
     """Pattern of the heading, up to an empty line, of a command whose box leaves out what has no room in a row."""
+    where: Pattern = ""
+    """Pattern of the first line of a paragraph, before what is asked about, that says where or why."""
     twice: Pattern = ""
     """Pattern of a tool's name in front of a command that stands below it once more, whole."""
     mark: Pattern = ""
@@ -189,6 +191,8 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
     """Characters at both ends of a line that are no part of it."""
     panel: Reads[bool] = False
     """It has a background of its own, and `frame` at the left alone; right of it is something else."""
+    headed: Reads[bool] = False
+    """It asks by its first line, whatever the lines below look like."""
     boxed: Reads[bool] = False
     """A command stands in a box of its own inside the question."""
     hint: Pattern = ""

@@ -22,6 +22,7 @@ from gshtui.programs.screen.question_words import (
     question_start,
     said_once,
     trimmed,
+    without_where,
 )
 from gshtui.text.linear_regex import compile_linear
 from gshtui.text.sanitise import plain
@@ -95,9 +96,10 @@ def question_above(
     body = bare_lines(rules, text[start:row])
     if not any(line.strip(RULES) for line in body):
         return None
-    subject, about, beside = parts_of(body, headed=rules.panel)
+    subject, about, beside = parts_of(body, headed=rules.headed)
     complete = complete and not _is_torn(rules, plain("\n".join(indented(about))).strip("\n"))
-    about = trimmed(indented(said_once(rules, about)))
+    about, where = without_where(rules, trimmed(indented(said_once(rules, about))))
+    beside = [*beside, *where]
     if (planned := plan_above(rules, whole, start)) is not None:
         first, complete = planned
         start, about = first, [*indented(whole[first:start]), *about]

@@ -116,6 +116,15 @@ def said_once(rules: QuestionRules, lines: Sequence[str]) -> Sequence[str]:
     return shown[1:] if found.span()[0] == 0 and shown[0][found.span()[1] :].strip() == shown[1] else lines
 
 
+def without_where(rules: QuestionRules, lines: list[str]) -> tuple[list[str], list[str]]:
+    """The lines without the paragraphs in front that say where and why, if something follows; and those."""
+    at = 0
+    while rules.where and at < len(lines) and compile_linear(rules.where).search(lines[at]):
+        end = next((n for n in range(at, len(lines)) if not lines[n].strip()), len(lines))
+        at = next((n for n in range(end, len(lines)) if lines[n].strip()), len(lines))
+    return (lines[at:], trimmed(lines[:at])) if at < len(lines) else (lines, [])
+
+
 def _is_rule(line: str) -> bool:
     shown = line.strip()
     return len(shown) >= _RULE and not shown.strip(RULES)
