@@ -32,9 +32,10 @@ from gshtui.bus.messages import Message, Picture, ResultStatus, Text, ToolCall, 
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Drawing, Effect, Invocation, Outcome
 from gshtui.commands.execution import run_parsed
-from gshtui.commands.language import lowered, validate
+from gshtui.commands.language import validate
 from gshtui.commands.line_values import LANGUAGE, Variables
 from gshtui.commands.registry import AnyCommand, Registry, may_run
+from gshtui.commands.schema import lowered
 from gshtui.commands.tool_search import FIND_TOOL
 from gshtui.guard.approval.gate import Call, Gate, Verdict
 from gshtui.media.mentions import missing, readable

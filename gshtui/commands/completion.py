@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from gshtui.commands.declaration import Invocation, UsageError, typed_fields
 from gshtui.commands.language import piped_parameter, signature, signatures
-from gshtui.commands.line_formatter import quote
 from gshtui.commands.line_parser import LineParser, OpenStage
-from gshtui.commands.line_syntax import TextNode
+from gshtui.commands.line_syntax import TextNode, quote
 from gshtui.commands.line_values import VariableError, Variables, selected
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.system.json_types import is_object

@@ -16,7 +16,6 @@ from dataclasses import replace
 from typing import Any
 
 import msgspec
-from annotated_types import Le
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
@@ -39,7 +38,6 @@ from gshtui.commands.line_syntax import (
     Array,
     Joined,
     Node,
-    Pipeline,
     Script,
     SourceSpan,
     Stage,
@@ -356,32 +354,6 @@ def _parts(node: Node, source: str) -> list[TextNode | VariableNode | Substituti
             return [node]
 
 
-def canonical(registry: Registry, script: Script) -> Script:
-    """The script with every argument given by name, and commands by their names in place of aliases.
-    Raises `UsageError`: unknown command, doubled argument, or one without a place.
-    """
-
-    def stage(one: Stage) -> Stage:
-        command = registry.get(one.name)
-        given = named(signature(command), one, script.source)
-        arguments = [Argument(name, value(argument.value), argument.span) for name, argument in given.items()]
-        return Stage(command.name, tuple(arguments), one.span)
-
-    def value(node: Node) -> Node:
-        match node:
-            case Substitution(inner):
-                return replace(node, script=canonical(registry, inner))
-            case Joined(parts):
-                return replace(node, parts=tuple(value(part) for part in parts))
-            case Array(items):
-                return replace(node, items=tuple(map(value, items)))
-            case _:
-                return node
-
-    pipelines = [Pipeline(tuple(map(stage, pipeline.stages)), pipeline.span) for pipeline in script.pipelines]
-    return Script(tuple(pipelines), script.source)
-
-
 class _Scope(msgspec.Struct, frozen=True):
     source: str
     variables: Variables
@@ -516,18 +488,6 @@ def _fitted(command: AnyCommand, name: str, value: LineValue) -> Any:
     if kinds <= _SCALARS and isinstance(data, (bool, int, float)):
         return data
     return data if isinstance(data, str) else value.text
-
-
-def lowered(command: AnyCommand, values: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    """The values with numbers above their maximum lowered to it, and the sentence that says so; empty: none was."""
-    changed: dict[str, Any] = {}
-    for name, field in command.parameters.model_fields.items():
-        value = values.get(name)
-        most = next((limit.le for limit in field.metadata if isinstance(limit, Le)), None)
-        if isinstance(value, int | float) and isinstance(most, int | float) and value > most:
-            changed[name] = most
-    said = ", ".join(f"{name}: {value}" for name, value in changed.items())
-    return {**values, **changed}, f"the maximum was used: {said}" if changed else ""
 
 
 def validate(command: AnyCommand, values: dict[str, Any], spans: Mapping[str, SourceSpan] | None = None) -> Parameters:

@@ -1,11 +1,12 @@
 """The syntax tree of the command language, and where in a line an error is.
 
 `line = pipeline (";" pipeline)*`, `pipeline = command ("|" command)*`; a new line separates like `;`. Frozen and plain:
-`line_parser` makes it, `line_formatter` writes it, `language` binds it to commands, `evaluation` runs it.
+`line_parser` makes it, `language` binds it to commands, `evaluation` runs it.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 import msgspec
@@ -168,3 +169,15 @@ def position(source: str, span: SourceSpan) -> LinePosition:
     before = width(fits[: at - left]) + len(lead)
     marked = max(1, width(fits[at - left : max(span.end, start + 1) - first - left]))
     return LinePosition(source.count("\n", 0, start) + 1, at + 1, f"{lead}{fits}{tail}\n{' ' * before}{'^' * marked}")
+
+
+_PLAIN = re.compile(r"[^\s|;$\\'\"\[\]()<>&=,]+")
+QUOTED = str.maketrans({"\\": "\\\\", '"': '\\"', "$": "\\$"})
+"""What stands in double quotes for characters that mean something there."""
+
+
+def quote(text: str) -> str:
+    """The text as one word of the language, which interpolates nothing."""
+    if _PLAIN.fullmatch(text) and text != "--help":
+        return text
+    return f"'{text}'" if "'" not in text else f'"{text.translate(QUOTED)}"'

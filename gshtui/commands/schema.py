@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import Any
 
+from annotated_types import Le
 from pydantic import JsonValue, model_validator
 
 from gshtui.commands.declaration import Parameters
@@ -129,3 +130,15 @@ def _plain_fields(fields: Schema, definitions: Schema, *, properties: bool = Fal
 def tool_description(command: AnyCommand) -> str:
     """The part of it that a model sees."""
     return command.description or command.summary
+
+
+def lowered(command: AnyCommand, values: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """The values with numbers above their maximum lowered to it, and the sentence that says so; empty: none was."""
+    changed: dict[str, Any] = {}
+    for name, field in command.parameters.model_fields.items():
+        value = values.get(name)
+        most = next((limit.le for limit in field.metadata if isinstance(limit, Le)), None)
+        if isinstance(value, int | float) and isinstance(most, int | float) and value > most:
+            changed[name] = most
+    said = ", ".join(f"{name}: {value}" for name, value in changed.items())
+    return {**values, **changed}, f"the maximum was used: {said}" if changed else ""

@@ -18,13 +18,13 @@ from gshtui.commands.completion import complete
 from gshtui.commands.declaration import Access, Caller, Invocation, Parameters, Question, UsageError, typed_fields
 from gshtui.commands.help_command import explain
 from gshtui.commands.language import parse, read_line, validate
-from gshtui.commands.line_formatter import format_line
 from gshtui.commands.registry import AnyCommand, may_run, words_of
 from gshtui.commands.schema import tool_schema
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import ALL_PARTS
 from gshtui.ui.window.palette import command_entries
 from tests.kit.configuration import made_project
+from tests.kit.line_formatter import format_line
 from tests.kit.running_hub import running_hub
 
 AGENT, PERSON = Caller("main", is_agent=True), Caller()

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.commands.language import canonical, parse, read_line
-from gshtui.commands.line_formatter import format_line
+from gshtui.commands.language import parse, read_line
 from gshtui.hub.hub import Hub
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
+from tests.kit.line_formatter import canonical, format_line
 from tests.kit.running_hub import running_hub
 
 LINES: dict[str, tuple[str, dict[str, object]]] = {

@@ -15,7 +15,8 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.messages import user_message
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.commands.declaration import Caller, Invocation, Outcome, UsageError
-from gshtui.commands.language import lowered, validate
+from gshtui.commands.language import validate
+from gshtui.commands.schema import lowered
 from gshtui.context.retrieval import result_text, search_commands
 from gshtui.context.retrieval.search_commands import SearchPast, commands
 from gshtui.guard.secrets.redaction import Redactor

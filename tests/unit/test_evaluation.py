@@ -20,10 +20,10 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.evaluation import run_line
 from gshtui.commands.execution import run_parsed
-from gshtui.commands.language import canonical, read_line
-from gshtui.commands.line_formatter import format_line
+from gshtui.commands.language import read_line
 from gshtui.commands.line_values import LineValue, Variables
 from gshtui.commands.registry import AnyCommand, Registry
+from tests.kit.line_formatter import canonical, format_line
 
 
 class Listing(Parameters):

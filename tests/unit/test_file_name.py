@@ -13,9 +13,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gshtui.commands.line_formatter import quote
 from gshtui.commands.line_parser import parse_line
-from gshtui.commands.line_syntax import TextNode
+from gshtui.commands.line_syntax import TextNode, quote
 from gshtui.media.mentions import mentions
 from gshtui.text.file_name import read_name, written_name
 from gshtui.text.sanitise import literal, one_line

@@ -27,9 +27,8 @@ from gshtui.commands.evaluation import run_line
 from gshtui.commands.execution import run_call
 from gshtui.commands.help_command import commands as help_commands
 from gshtui.commands.language import parse
-from gshtui.commands.line_formatter import quote
 from gshtui.commands.line_parser import parse_line
-from gshtui.commands.line_syntax import TextNode
+from gshtui.commands.line_syntax import TextNode, quote
 from gshtui.commands.registry import Registry
 from gshtui.commands.schema import lean_schema, tool_schema
 

@@ -9,7 +9,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gshtui.commands.declaration import UsageError
-from gshtui.commands.line_formatter import format_line
 from gshtui.commands.line_parser import MOST_CHARACTERS, MOST_DEPTH, Signature, parse_line
 from gshtui.commands.line_syntax import (
     Argument,
@@ -23,6 +22,7 @@ from gshtui.commands.line_syntax import (
     TextNode,
     VariableNode,
 )
+from tests.kit.line_formatter import format_line
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 NAMES = st.from_regex(r"[a-z_][a-z0-9_]{0,6}", fullmatch=True)

@@ -114,7 +114,7 @@ def _slash(body: str) -> Route:
 def _bang(command: str, more: str = "") -> Route:
     if not command:
         return NothingToSend("Type a shell command after the exclamation mark.")
-    from gshtui.commands.line_formatter import quote  # pulls pydantic in, which the first frame does without
+    from gshtui.commands.line_syntax import quote  # the first frame does without it
     from gshtui.programs.screen.terminal_programs import needs_terminal
 
     if not more and needs_terminal(command):

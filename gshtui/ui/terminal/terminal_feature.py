@@ -144,7 +144,7 @@ class TerminalFeature(Feature):
 
     async def _type(self, command: str, *, enter: bool) -> bool:
         """Type a line into the shared shell, once it waits for one; returns whether it was."""
-        from gshtui.commands.line_formatter import quote
+        from gshtui.commands.line_syntax import quote
 
         try:
             await self.window.bridge.run(f"terminal command={quote(command)} wait=false enter={str(enter).lower()}")
