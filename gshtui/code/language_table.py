@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from gshtui.settings.model import Settings
-from gshtui.settings.settings_tables import LanguageServerSettings
+from gshtui.settings.started_programs import LanguageServerSettings
 
 
 class LanguageServerEntry(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from gshtui.mcp_client.server_definition import ServerDefinition, ServerSource
 from gshtui.settings import paths, plugins, trust
 from gshtui.settings.loader import Loaded
 from gshtui.settings.server_files import has_server_files
-from gshtui.settings.settings_tables import McpServer
+from gshtui.settings.started_programs import McpServer
 
 
 def configured_servers(loaded: Loaded) -> list[ServerDefinition]:

@@ -17,7 +17,7 @@ from gshtui.guard.secrets.child_environment import is_secret_variable
 from gshtui.mcp_client.mcp_calls import PROGRAMS, FoundServer
 from gshtui.settings.server_files import server_files
 from gshtui.settings.setting_values import looks_secret, server_name
-from gshtui.settings.settings_tables import McpServer
+from gshtui.settings.started_programs import McpServer
 from gshtui.settings.toml_file import load_toml, read_bytes
 from gshtui.system.json_types import is_array, obj
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from gshtui.settings.settings_tables import McpServer
+from gshtui.settings.started_programs import McpServer
 from gshtui.system.expected_error import ExpectedError
 
 _NAMED = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]{0,127})(?::-([^}$]{0,1000}))?\}")

@@ -10,16 +10,15 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from gshtui.settings.model import Settings
+from gshtui.settings.setting_values import SettingsTable
 from gshtui.settings.settings_tables import (
     AccountSettings,
     GroupSettings,
     HostSettings,
-    LanguageServerSettings,
-    McpServer,
     NamedAgentSettings,
     ProviderSettings,
-    SettingsTable,
 )
+from gshtui.settings.started_programs import LanguageServerSettings, McpServer
 from gshtui.text.similar_names import similar_names
 
 NAMED_TABLES: dict[str, type[SettingsTable]] = {

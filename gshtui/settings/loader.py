@@ -29,7 +29,7 @@ from gshtui.settings.keys import (
 )
 from gshtui.settings.known_providers import KNOWN_PROVIDERS, OTHER_NAMES, PROVIDER_NAMES
 from gshtui.settings.model import DEFAULT_AGENTS, DEFAULT_KEYS, DEFAULT_PROVIDERS, Settings
-from gshtui.settings.settings_tables import McpServer
+from gshtui.settings.started_programs import McpServer
 from gshtui.settings.toml_file import Origin, Problem, TomlFile, read_toml
 from gshtui.settings.validation import Checked, OriginOf, check
 from gshtui.system.json_types import is_object

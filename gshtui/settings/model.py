@@ -18,11 +18,8 @@ from gshtui.settings.settings_tables import (
     Features,
     General,
     GroupSettings,
-    Hooks,
     HostSettings,
     HubSettings,
-    LanguageServerSettings,
-    McpSettings,
     NamedAgentSettings,
     Notify,
     ProgramsSettings,
@@ -37,6 +34,7 @@ from gshtui.settings.settings_tables import (
     Ui,
     Worktrees,
 )
+from gshtui.settings.started_programs import Hooks, LanguageServerSettings, McpSettings
 
 DEFAULT_PROVIDERS: dict[str, dict[str, object]] = {
     "anthropic": {"api_key_env": "ANTHROPIC_API_KEY"},

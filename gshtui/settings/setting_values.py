@@ -12,7 +12,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+LOWER: dict[str, Any] = {"project": "lower"}
+"""The project layer may lower it."""
+LOWER_BUT_ZERO: dict[str, Any] = {"project": "lower", "zero_is_unlimited": True}
+FEWER: dict[str, Any] = {"project": "fewer"}
+"""The project layer may take items out."""
+TRUE: dict[str, Any] = {"project": "true"}
+"""The project layer may switch it on."""
+FALSE: dict[str, Any] = {"project": "false"}
+"""The project layer may switch it off."""
+STRICTER: dict[str, Any] = {"project": "stricter"}
+"""The project layer may choose an earlier one of its words."""
+ASKED: dict[str, Any] = {"project": "asked"}
+"""The project layer may set it: it does nothing before a person has agreed to that very value."""
+
+
+class SettingsTable(BaseModel):
+    """Base of all tables: unknown keys are refused, defaults are checked, values do not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
+
 
 _V = TypeVar("_V", bound=dict[str, Any])
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
@@ -208,3 +229,19 @@ def is_within(words: str, at: datetime.time) -> bool:
         return False
     start, end = day_hours(words)
     return start <= at < end if start <= end else at >= start or at < end
+
+
+class AccountValue(SettingsTable):
+    """Where a secret value of an account is fetched from, at each start of an agent: exactly one place."""
+
+    env: VariableName = Field(default="", description="Environment variable of gsh-tui that holds it.")
+    command: str | list[str] = Field(
+        default="", description="Command whose first line of output it is, such as `pass show work/anthropic`."
+    )
+    keyring: str = Field(default="", description="Entry of the system's keyring, as SERVICE/USER.")
+
+    @model_validator(mode="after")
+    def _one_place(self) -> AccountValue:
+        if sum(map(bool, (self.env, self.command, self.keyring))) != 1:
+            raise ValueError("it must name one of env, command and keyring")
+        return self

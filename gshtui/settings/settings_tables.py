@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field
 
 from gshtui.settings import paths
 from gshtui.settings.setting_values import (
+    ASKED,
+    FALSE,
+    FEWER,
+    LOWER,
+    LOWER_BUT_ZERO,
+    STRICTER,
+    TRUE,
+    AccountValue,
     Address,
     Amount,
     Count,
     Folder,
     HostWords,
-    NamedTexts,
     PlainWord,
     Positive,
     ProviderType,
+    SettingsTable,
     VariableName,
     Variables,
     apprise_address,
@@ -26,26 +34,6 @@ from gshtui.settings.setting_values import (
     variables,
     webhook_address,
 )
-
-LOWER: dict[str, Any] = {"project": "lower"}
-"""The project layer may lower it."""
-LOWER_BUT_ZERO: dict[str, Any] = {"project": "lower", "zero_is_unlimited": True}
-FEWER: dict[str, Any] = {"project": "fewer"}
-"""The project layer may take items out."""
-TRUE: dict[str, Any] = {"project": "true"}
-"""The project layer may switch it on."""
-FALSE: dict[str, Any] = {"project": "false"}
-"""The project layer may switch it off."""
-STRICTER: dict[str, Any] = {"project": "stricter"}
-"""The project layer may choose an earlier one of its words."""
-ASKED: dict[str, Any] = {"project": "asked"}
-"""The project layer may set it: it does nothing before a person has agreed to that very value."""
-
-
-class SettingsTable(BaseModel):
-    """Base of all tables: unknown keys are refused, defaults are checked, values do not change."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
 
 
 class General(SettingsTable):
@@ -95,22 +83,6 @@ class ProviderSettings(SettingsTable):
     )
 
 
-class AccountValue(SettingsTable):
-    """Where a secret value of an account is fetched from, at each start of an agent: exactly one place."""
-
-    env: VariableName = Field(default="", description="Environment variable of gsh-tui that holds it.")
-    command: str | list[str] = Field(
-        default="", description="Command whose first line of output it is, such as `pass show work/anthropic`."
-    )
-    keyring: str = Field(default="", description="Entry of the system's keyring, as SERVICE/USER.")
-
-    @model_validator(mode="after")
-    def _one_place(self) -> AccountValue:
-        if sum(map(bool, (self.env, self.command, self.keyring))) != 1:
-            raise ValueError("it must name one of env, command and keyring")
-        return self
-
-
 class AccountSettings(SettingsTable):
     """The variables of agents that work under one account of yours: a subscription, a customer, a key."""
 
@@ -125,71 +97,6 @@ class GroupSettings(SettingsTable):
 
     account: str = Field(default="", description="Their account, unless one is named; empty: none.")
     env: Variables = Field(default={}, description="Further variables by name, never secrets.")
-
-
-class McpServer(SettingsTable):
-    """One MCP server: a command to start, or an address. `${NAME}` in its values stands for a variable."""
-
-    command: str = Field(default="", description="Program to start; it speaks MCP over its standard input and output.")
-    args: list[str] = Field(default=[], description="The program's arguments.")
-    env: NamedTexts = Field(
-        default={}, description='Variables for the program; for a secret, "${NAME}" takes it from yours.'
-    )
-    cwd: str = Field(default="", description="Folder where the program starts; empty: the project.")
-    url: Address = Field(default="", description="Address of a server that speaks MCP over HTTP.")
-    headers: NamedTexts = Field(default={}, description='HTTP headers; for a secret, "Bearer ${NAME}".')
-    enabled: bool = Field(default=True, description="Whether agents get its tools.")
-    sandbox: bool = Field(default=True, description="Run the program in the sandbox, where that holds.")
-    hosts: list[HostWords] = Field(
-        default=[], description="Hosts that it may reach from the sandbox, besides the registry of uvx or npx."
-    )
-    writable: list[str] = Field(
-        default=[],
-        description="Folders that it may write to in the sandbox, besides one of its own; relative ones start from the"
-        " project, and `.` is the project.",
-    )
-    timeout: Annotated[float, Field(ge=1, le=3_600)] = Field(
-        default=60.0, description="Seconds without news after which a call of a tool is given up."
-    )
-
-
-class McpSettings(SettingsTable):
-    """MCP servers, whose tools agents get."""
-
-    servers: dict[str, McpServer] = Field(default={}, description="The servers, by name: [mcp.servers.NAME].")
-    start_seconds: Annotated[float, Field(ge=1, le=300)] = Field(
-        default=30.0,
-        description="Seconds that a server may take to start; one that npx, uvx, uv or bunx may fetch first has 120.",
-    )
-    registry: Address = Field(
-        default="https://registry.modelcontextprotocol.io",
-        description="Registry that `mcp search` asks, and `mcp add` for a server by its name there.",
-    )
-
-
-class HookEntry(SettingsTable):
-    """One hook: a command that reads JSON on its standard input, or an address of this machine."""
-
-    matcher: str = Field(default="", description="Expression over the whole name of a tool or trigger; empty: all.")
-    command: str = Field(default="", description="Line for bash; it reads the event as JSON and may print JSON.")
-    url: str = Field(default="", description="Instead of a command: http address of this machine, which gets a POST.")
-    timeout: Annotated[float, Field(gt=0, le=600)] = Field(default=60.0, description="Seconds until it is ended.")
-    sandbox: bool = Field(default=True, description="Run the command in the sandbox, where that holds.")
-
-
-class Hooks(SettingsTable):
-    """Your programs that are asked or told when agents do something: [[hooks.PreToolUse]] and so on."""
-
-    PreToolUse: list[HookEntry] = Field(default=[], description="Before a tool runs; can deny it or change its input.")
-    PostToolUse: list[HookEntry] = Field(default=[], description="After a tool ran; can tell the agent something.")
-    UserPromptSubmit: list[HookEntry] = Field(default=[], description="Before a prompt; can stop it or add to it.")
-    Stop: list[HookEntry] = Field(default=[], description="After a turn; can have the agent go on.")
-    SubagentStop: list[HookEntry] = Field(default=[], description="After an agent in a terminal has ended.")
-    PreCompact: list[HookEntry] = Field(default=[], description="Before a conversation is compacted; can prevent it.")
-    PostCompact: list[HookEntry] = Field(default=[], description="After a cut of what a model is sent.")
-    SessionStart: list[HookEntry] = Field(default=[], description="When a conversation is opened; can add to it.")
-    SessionEnd: list[HookEntry] = Field(default=[], description="When a conversation is closed.")
-    Notification: list[HookEntry] = Field(default=[], description="When an agent waits for you.")
 
 
 class NamedAgentSettings(SettingsTable):
@@ -403,21 +310,6 @@ class CodeSettings(SettingsTable):
     )
     idle_minutes: Annotated[float, Field(gt=0, le=1_440)] = Field(
         default=15.0, description="Minutes without use after which one is ended.", json_schema_extra=LOWER
-    )
-
-
-class LanguageServerSettings(SettingsTable):
-    """One language server; of a known one only what differs."""
-
-    enabled: bool = Field(default=True, description="Use it where it is installed.")
-    command: list[str] = Field(default=[], description="Program and arguments; empty: as is known of it.")
-    files: list[str] = Field(default=[], description='Patterns of names of its files, such as "*.py"; empty: as known.')
-    roots: list[str] = Field(
-        default=[], description="Names of files that mark the folder that it is for; empty: as is known of it."
-    )
-    sandbox: bool = Field(default=True, description="Run it in the sandbox.")
-    memory_mb: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
-        default=0, description="Memory limit in MB. 0: that of code.memory_mb."
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gshtui.settings import paths
 from gshtui.settings.keys import FREE_TABLES, NAMED_TABLES, SERVERS, TABLES, from_text, is_known, nearest, nested, split
-from gshtui.settings.settings_tables import McpServer
+from gshtui.settings.started_programs import McpServer
 from gshtui.settings.toml_file import Origin, read_toml
 from gshtui.settings.validation import check
 from gshtui.system.expected_error import ExpectedError

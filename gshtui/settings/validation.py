@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from gshtui.settings.keys import FREE_TABLES, NAMED_TABLES, SERVERS, TABLES, nearest, nearest_table, shown, spelled
 from gshtui.settings.setting_values import expanded, looks_secret, names_secret, server_name, shared_name
-from gshtui.settings.settings_tables import McpServer
+from gshtui.settings.started_programs import McpServer
 from gshtui.settings.toml_file import Origin, Problem
 from gshtui.system.json_types import is_array, is_object
 

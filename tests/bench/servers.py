@@ -26,7 +26,7 @@ from gshtui.guard.rules.rule_book import GuardRule, RuleBook
 from gshtui.mcp_client.server_connection import ConnectionOptions
 from gshtui.mcp_client.server_definition import ServerDefinition
 from gshtui.mcp_client.server_pool import ServerPool, ServerQuestion
-from gshtui.settings.settings_tables import McpServer
+from gshtui.settings.started_programs import McpServer
 from tests.bench.figures import Report, median, p95
 from tests.bench.place import ROOT, Place, ours
 from tests.bench.pty_probe import Probe

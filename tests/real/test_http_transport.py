@@ -15,7 +15,7 @@ from gshtui.mcp_client.answer_outcome import call_outcome
 from gshtui.mcp_client.server_connection import ConnectionOptions, ServerConnection
 from gshtui.mcp_client.server_definition import McpError, ServerDefinition
 from gshtui.mcp_client.server_requests import ToolCaller
-from gshtui.settings.settings_tables import McpServer
+from gshtui.settings.started_programs import McpServer
 from tests.kit.mcp_server import ordinary
 from tests.kit.mcp_turns import NobodyAnswers
 

@@ -19,7 +19,8 @@ from gshtui.code.lsp_client import LanguageServerError
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings import trust
 from gshtui.settings.model import Settings
-from gshtui.settings.settings_tables import CodeSettings, LanguageServerSettings, Sandbox
+from gshtui.settings.settings_tables import CodeSettings, Sandbox
+from gshtui.settings.started_programs import LanguageServerSettings
 from gshtui.system.expected_error import ExpectedError
 from gshtui.tools.code.code_commands import commands as code_commands
 from gshtui.tools.commands import commands

@@ -11,7 +11,7 @@ from gshtui.mcp_client.server_definition import McpError, ServerDefinition
 from gshtui.mcp_client.server_requests import ToolCaller
 from gshtui.providers.port import ProviderError
 from gshtui.providers.wire import http_client
-from gshtui.settings.settings_tables import McpServer
+from gshtui.settings.started_programs import McpServer
 from tests.kit.loopback.apis import loopback
 from tests.kit.loopback.script import Say
 from tests.kit.mcp_turns import NobodyAnswers

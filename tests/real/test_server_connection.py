@@ -15,7 +15,7 @@ from gshtui.mcp_client.server_connection import ConnectionOptions, ServerConnect
 from gshtui.mcp_client.server_definition import McpError, ServerDefinition
 from gshtui.mcp_client.server_requests import ToolCaller
 from gshtui.mcp_client.tool_pins import ServerPins
-from gshtui.settings.settings_tables import McpServer
+from gshtui.settings.started_programs import McpServer
 from tests.kit.command import ROOT
 from tests.kit.endings import closing_async
 from tests.kit.mcp_turns import NobodyAnswers

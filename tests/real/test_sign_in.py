@@ -32,7 +32,7 @@ from pydantic import AnyHttpUrl
 from gshtui.mcp_client.server_connection import ConnectionOptions, ServerConnection
 from gshtui.mcp_client.server_definition import McpError, ServerDefinition
 from gshtui.mcp_client.server_requests import ToolCaller
-from gshtui.settings.settings_tables import McpServer
+from gshtui.settings.started_programs import McpServer
 from tests.kit.mcp_turns import NobodyAnswers
 from tests.kit.tmux import DEADLINE
 

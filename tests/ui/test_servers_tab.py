@@ -12,7 +12,7 @@ from gshtui.mcp_client.commands import commands
 from gshtui.mcp_client.server_definition import ServerDefinition
 from gshtui.mcp_client.tool_pins import PromptPin, ServerPins, ToolPin
 from gshtui.settings.loader import load
-from gshtui.settings.settings_tables import McpServer
+from gshtui.settings.started_programs import McpServer
 from gshtui.ui.kit.widgets.dialogs import InputScreen, Picker
 from gshtui.ui.servers.servers_tab import ServersTab
 from tests.kit.fake_hub import FakeHub, declared_keys

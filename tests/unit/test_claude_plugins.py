@@ -16,7 +16,7 @@ from gshtui.agents.skills.skill_store import load_skill, read_skills
 from gshtui.mcp_client.configured_servers import configured_servers
 from gshtui.settings import loader, plugins
 from gshtui.settings.plugins import PluginError
-from gshtui.settings.settings_tables import Hooks
+from gshtui.settings.started_programs import Hooks
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
 

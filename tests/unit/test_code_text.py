@@ -14,7 +14,7 @@ from gshtui.code.lsp_client import FrameReader, OversizedMessage
 from gshtui.code.lsp_types import Encoding, characters, path_of, units, uri_of
 from gshtui.code.problems import CodeProblem, listed, new_problems
 from gshtui.settings.model import Settings
-from gshtui.settings.settings_tables import LanguageServerSettings
+from gshtui.settings.started_programs import LanguageServerSettings
 from tests.kit.storms import examples
 
 

@@ -8,7 +8,7 @@ from gshtui.mcp_client.configured_servers import configured_servers
 from gshtui.mcp_client.server_definition import McpError, ServerDefinition
 from gshtui.settings import paths, trust
 from gshtui.settings.loader import load
-from gshtui.settings.settings_tables import McpServer
+from gshtui.settings.started_programs import McpServer
 
 
 def written(text: str) -> None:

@@ -18,7 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gshtui.settings import paths, plugins
-from gshtui.settings.settings_tables import HookEntry, Hooks
+from gshtui.settings.started_programs import HookEntry, Hooks
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system.files import private_files
 from gshtui.system.files.file_lock import blocking_lock

@@ -41,7 +41,7 @@ from gshtui.guard.modes import mode_named
 from gshtui.guard.secrets.child_environment import is_secret_variable
 from gshtui.settings.loader import ClientServers
 from gshtui.settings.setting_values import looks_secret
-from gshtui.settings.settings_tables import McpServer
+from gshtui.settings.started_programs import McpServer
 from gshtui.store.record.store import Store
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.tasks import end_all

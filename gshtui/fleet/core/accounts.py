@@ -18,7 +18,8 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.fleet.core.ports import FleetError
 from gshtui.guard.secrets.child_environment import named_variables
 from gshtui.providers.keyring_key import read_keyring
-from gshtui.settings.settings_tables import AccountSettings, AccountValue, GroupSettings
+from gshtui.settings.setting_values import AccountValue
+from gshtui.settings.settings_tables import AccountSettings, GroupSettings
 from gshtui.system.caller_environment import caller_environ
 from gshtui.system.processes import processes
 from gshtui.system.processes.time_limit import time_limit

@@ -19,7 +19,7 @@ from gshtui.bus.events.session_events import SessionClosed, SessionOpened
 from gshtui.guard.approval.question_text import asked_words
 from gshtui.hub.hub import Hub
 from gshtui.settings import paths
-from gshtui.settings.settings_tables import Hooks
+from gshtui.settings.started_programs import Hooks
 from gshtui.system.tasks import cancel_and_wait, start_job
 
 
