@@ -8,11 +8,9 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-import msgspec
 from pydantic import Field
 
 from gshtui.bus.call_data import (
@@ -23,7 +21,6 @@ from gshtui.bus.call_data import (
     Pin,
     Principal,
     WindowKind,
-    tool_calls_json,
 )
 from gshtui.bus.events.call_events import CallOpenRequested
 from gshtui.bus.letter import PERSON
@@ -40,6 +37,11 @@ from gshtui.calls.call_values import (
     ReadCall,
     RemoveCall,
     RemovedCall,
+    call_json,
+    message_json,
+    messages_text,
+    results_json,
+    unread_messages,
 )
 from gshtui.commands.declaration import (
     Access,
@@ -65,7 +67,7 @@ from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import ToolParameters
 from gshtui.system.files import private_files
 from gshtui.text import markdown_table
-from gshtui.text.sanitise import one_line, plain
+from gshtui.text.sanitise import one_line
 
 _SHOWN = 20
 _MOST = 1_000
@@ -441,93 +443,8 @@ def _refuse_outsider(invocation: Invocation, call: CallInfo, who: Principal) -> 
         raise CommandError(f"You are not in the call {call.name}.", hint=f"`join {call.name}` enters it.")
 
 
-def call_json(call: CallInfo, who: str = "") -> dict[str, Any]:
-    """A call as scripts and agents get it; `who`: for whom unread messages are counted."""
-    data: dict[str, Any] = {
-        "name": call.name,
-        "topic": call.topic,
-        "owner": call.owner_name,
-        "created": call.created,
-        "messages": call.messages,
-        "members": [
-            {"id": one.member, "name": one.name, "kind": "agent" if one.is_agent else "person"} for one in call.members
-        ],
-        "window": msgspec.to_builtins(call.window),
-    }
-    if call.branched_from:
-        data["branch"] = {"of": call.branched_from, "at": call.branched_at}
-    if who and (unread := unread_messages(call, who)) is not None:
-        data["unread"] = unread
-    return data
-
-
-def unread_messages(call: CallInfo, who: str) -> int | None:
-    """How many messages a member has not seen; `None`: it is not in the call."""
-    member = next((one for one in call.members if one.member == who), None)
-    return None if member is None else max(0, call.messages - 1 - member.seen)
-
-
-def message_json(message: CallMessage) -> dict[str, Any]:
-    """A message as scripts and agents get it."""
-    data: dict[str, Any] = {
-        "call": message.call,
-        "seq": message.seq,
-        "role": message.role,
-        "agent": message.author_name or message.author,
-        "at": message.at,
-        "tokens": message.tokens,
-        "text": message.text,
-    }
-    if message.role == "assistant":
-        data["tool_calls"] = tool_calls_json(message)
-    if message.in_reply_to >= 0:
-        data["in_reply_to"] = message.in_reply_to
-    if message.asks:
-        data["asked"] = [
-            {"member": ask.member, **({"refused": ask.refused} if ask.refused else {})} for ask in message.asks
-        ]
-    if message.unknown:
-        data["unknown"] = list(message.unknown)
-    return data
-
-
-def results_json(message: CallMessage) -> list[dict[str, Any]]:
-    """What these gave it, each as a message before its own."""
-    return [
-        {
-            "call": message.call,
-            "role": "tool_result",
-            "agent": message.author_name or message.author,
-            "at": message.at,
-            "tokens": one.tokens,
-            "tool_call_id": one.id,
-            "name": one.name,
-            "status": one.status,
-            "text": one.result,
-        }
-        for one in message.tools
-    ]
-
-
 def _messages(data: object, found: Sequence[CallMessage], none: str = "") -> Outcome:
     return Outcome(data, messages_text(found) or none, plain=messages_text(found, bold="", italic=""))
-
-
-def messages_text(found: Sequence[CallMessage], *, bold: str = "**", italic: str = "*") -> str:
-    """What was said, for people: author, time and number above each text."""
-    blocks: list[str] = []
-    for one in found:
-        when = datetime.fromtimestamp(one.at).strftime("%H:%M")
-        if one.role == "system":
-            blocks.append(f"{italic}{when} · {plain(one.text)}{italic}")
-            continue
-        answered = f" · answers {one.in_reply_to}" if one.in_reply_to >= 0 else ""
-        seen = " · read from its screen" if one.source == "screen" else ""
-        used = ", ".join(dict.fromkeys(one_line(tool.name, 40) for tool in one.tools))
-        tools = f" · used {used}" if used else ""
-        head = f"{bold}{one_line(one.author_name or one.author, 40)}{bold} · {one.seq} · {when}{answered}{tools}{seen}"
-        blocks.append(f"{head}\n\n{plain(one.text)}")
-    return "\n\n".join(blocks)
 
 
 def _calls_table(found: Sequence[CallInfo], who: str, here: str) -> str:

@@ -17,7 +17,7 @@ from gshtui.bus.call_data import LOBBY, CallMessage, Principal
 from gshtui.bus.letter import OPEN, PERSON, Letter
 from gshtui.calls.call_letter import unknown_words
 from gshtui.calls.call_service import CallService
-from gshtui.calls.commands import message_json
+from gshtui.calls.call_values import message_json
 from gshtui.commands.declaration import (
     Access,
     Assessment,
