@@ -181,7 +181,7 @@ TERMINAL_WRITERS = {
     "gshtui/python/worker/namespace.py": "the block's output, which the hub sanitises",
     "gshtui/features/ssh/person_terminal.py": "a door, and what the person's own program prints",
     "gshtui/features/ssh/ssh_server.py": "a literal",
-    "gshtui/ui/window/app.py": "what the window leaves, which is sanitised",
+    "gshtui/ui/window/window_run.py": "what the window leaves, which is sanitised",
 }
 """Who writes to a standard stream or to a channel, and what that is."""
 

@@ -108,7 +108,7 @@ def open_window(opening: Opening) -> int:
     try:
         asked = _asked(opening, cwd)
         hub = None if opening.alone else _dial(asked)
-        from gshtui.ui.window.app import run
+        from gshtui.ui.window.window_run import run
 
         return run(asked, hub=hub, own=own, first_frame=first_frame)
     finally:

@@ -33,15 +33,15 @@ def main(what: str, file: str = "", words: str = "") -> int:
 def broken(frame: object) -> int:
     """A window with a fault in it, from `run` on."""
     from gshtui.client.window_protocol import OpenRequest
-    from gshtui.ui.window import app
+    from gshtui.ui.window import window_run
 
-    class Faulty(app.Workbench):
+    class Faulty(window_run.Workbench):
         def on_ready(self) -> None:
             raise ValueError("a fault in the window")
 
-    app.Workbench = Faulty  # type: ignore[misc]
+    window_run.Workbench = Faulty  # type: ignore[misc]
     try:
-        return app.run(OpenRequest(Path.cwd()), first_frame=frame)  # type: ignore[arg-type]
+        return window_run.run(OpenRequest(Path.cwd()), first_frame=frame)  # type: ignore[arg-type]
     except ValueError as error:
         os.write(1, f"reported: {error}\n".encode())
         return 3

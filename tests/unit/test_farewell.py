@@ -4,7 +4,7 @@ from typing import Any
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.ui.agents.agents_state import AgentView
-from gshtui.ui.window.farewell import farewell
+from gshtui.ui.window.window_run import farewell
 
 
 def said(known_cost: float = 0.0, turn: str = "", **row: Any) -> list[str]:

@@ -11,11 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from msgspec.structs import replace
-from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -160,7 +158,7 @@ class ApprovalsPane(Vertical, can_focus=True):
 
     def on_mount(self) -> None:
         self.watch(self.screen, "focused", self._noticed)
-        self.watch(self.screen, "stack_updates", self._uncovered, init=False)
+        self.watch(self.screen, "stack_updates", lambda: self._keys.question_seen(self._clock()), init=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """The key bar and F1 list only what this question offers, and no answer while one is being written."""
@@ -257,10 +255,6 @@ class ApprovalsPane(Vertical, can_focus=True):
         """Whether a reason or a rule is being written; it may outlive its question."""
         return self._keys.in_reason or self._keys.in_rule
 
-    def _uncovered(self) -> None:
-        """A dialog over the question was closed."""
-        self._keys.question_seen(self._clock())
-
     def show_message(self, words: str) -> None:
         """Show what a key did; empty: nothing to explain."""
         self.said = words
@@ -318,9 +312,7 @@ class ApprovalsPane(Vertical, can_focus=True):
             width,
         )
         self._sight.row_is_whole = row.whole
-        gap = " " * max(2, width - cell_len(row.words) - cell_len(row.keys))
-        title = Content.assemble(row.words, gap, (row.keys, "not bold $text-muted"))
-        self.query_one("#approval-title", Static).update(title)
+        self.query_one("#approval-title", Static).update(row.title(width))
 
     def _draw_whole(self, request: ApprovalRequested) -> None:
         known = not self._keys.replaced

@@ -147,6 +147,11 @@ class WaitingRow(msgspec.Struct, frozen=True):
     whole: bool
     """It says all that would be decided."""
 
+    def title(self, width: int) -> Content:
+        """Both in one row of so many cells."""
+        gap = " " * max(2, width - cell_len(self.words) - cell_len(self.keys))
+        return Content.assemble(self.words, gap, (self.keys, "not bold $text-muted"))
+
 
 def waiting_row(asked: WaitingQuestion, width: int) -> WaitingRow:
     """The question in one row of so many cells; short ones are in it whole."""

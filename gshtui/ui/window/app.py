@@ -1,19 +1,16 @@
 """The workbench's window: holds the features, passes them keys and messages, starts and stops the hub.
 
-Holds no conversation state and does not draw. The command line calls `run` with the first frame that is already on the
-terminal.
+Holds no conversation state and does not draw.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from textual import events, on
@@ -26,7 +23,7 @@ from gshtui.bus.events.agent_events import InterruptRequested, PromptSubmitted
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.client.pane_names import CHAT
 from gshtui.client.window_protocol import OpenRequest
-from gshtui.settings import git_info, paths
+from gshtui.settings import git_info
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.faults import Fault
 from gshtui.ui.context.context_feature import ContextFeature
@@ -37,7 +34,7 @@ from gshtui.ui.kit.feature import Feature
 from gshtui.ui.kit.hub_port import MakeHub
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.app_base import AppBase
-from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits, release_input, sends_every_key
+from gshtui.ui.kit.textual.driver import WorkbenchDriver, release_input, sends_every_key
 from gshtui.ui.kit.textual.input_parser import DrawsSixel
 from gshtui.ui.kit.textual.key_order import Typed
 from gshtui.ui.kit.textual.letter_echo import LetterEcho
@@ -47,7 +44,6 @@ from gshtui.ui.kit.widgets.tabs import Deck
 from gshtui.ui.prompt.prompt_status import PromptStatus
 from gshtui.ui.settings.settings_feature import SettingsFeature
 from gshtui.ui.window import lazy_imports
-from gshtui.ui.window.farewell import farewell
 from gshtui.ui.window.features import FEATURES, action_of, own_keys, slash_words, switched_off
 from gshtui.ui.window.main_area import MainArea, SessionOffer
 from gshtui.ui.window.notifications import Attention, Notices
@@ -61,15 +57,13 @@ if TYPE_CHECKING:
     from gshtui.bus.context_data import Iteration
     from gshtui.bus.events.context_events import ContextCut
     from gshtui.bus.messages import Message
-    from gshtui.client.hub_dial import HubDial
     from gshtui.commands.declaration import Returns
     from gshtui.settings.model import Settings
+    from gshtui.ui.agents.agents_state import AgentView
     from gshtui.ui.conversation.conversation_pane import ConversationPane
     from gshtui.ui.kit.widgets.dialogs import PickerChoice
     from gshtui.ui.prompt.prompt_input import PromptInput
     from gshtui.ui.window.command_runner import CommandRunner
-    from gshtui.ui.window.first_frame import FirstFrame
-    from gshtui.ui.window.lazy_imports import EmbeddedHub
 
 F = TypeVar("F", bound=Feature)
 R = TypeVar("R")
@@ -102,11 +96,8 @@ class Workbench(ThemedApp[int], AppBase):
         self.keys_off: frozenset[str] = frozenset()
         """Those of features that are switched off."""
         self._attention = Attention(self)
-        self._theme_problem = ""
-        """What the person was told last of their theme's file."""
         watchers = (watcher for part in self.parts for watcher in part.watchers())
         self._watchers: tuple[EventConsumer, ...] = (Notices(self), self._attention, *watchers)
-        self._runner: CommandRunner | None = None
         self._presses = 0
         """Keys, pastes and clicks so far."""
         self._began = False
@@ -121,8 +112,8 @@ class Workbench(ThemedApp[int], AppBase):
         """Nothing was ever started or set here."""
         self.edited: Message | None = None
         """The prompt to go back to once the conversation is open."""
-        self.farewell = ""
-        """What the terminal shows once the person has left."""
+        self.left: tuple[AgentView | None, bool] = None, False
+        """The agent that was in front when the person left, and whether its turn goes on."""
 
     def make_centre(self) -> MainArea:
         """The widgets of the centre; a test's window has others."""
@@ -257,7 +248,7 @@ class Workbench(ThemedApp[int], AppBase):
         self.upkeep.keep_frame()
         agent = self.bench.header.state.agent
         await self._end_parts()
-        self.farewell = farewell(agent, goes_on=await self.bridge.stop())
+        self.left = agent, await self.bridge.stop()
         self.exit(0)
 
     async def _end_parts(self) -> None:
@@ -352,9 +343,8 @@ class Workbench(ThemedApp[int], AppBase):
 
     @on(FeatureMessage)
     def _for_part(self, message: FeatureMessage) -> None:
-        for part in self.parts:
-            for route in part.routes():
-                route.handle_message(message)
+        for route in (route for part in self.parts for route in part.routes()):
+            route.handle_message(message)
 
     @on(Intent)
     def _intent(self, message: Intent) -> None:
@@ -421,7 +411,7 @@ class Workbench(ThemedApp[int], AppBase):
 
     @on(events.AppFocus)
     def _looks_again(self) -> None:
-        self._renew_theme()
+        self.renew_theme()
         self._attention.reports_focus = True
         self._attention.seen()
 
@@ -461,14 +451,12 @@ class Workbench(ThemedApp[int], AppBase):
             text = f"Can't do that: the hub is not running. {self.bridge.failed}"
             self.notify(text, severity="error", markup=False)
 
-    @property
+    @cached_property
     def runner(self) -> CommandRunner:
-        """Runs commands; created on first use."""
-        if self._runner is None:
-            from gshtui.ui.window.command_runner import CommandRunner
+        """Runs commands."""
+        from gshtui.ui.window.command_runner import CommandRunner
 
-            self._runner = CommandRunner(self)
-        return self._runner
+        return CommandRunner(self)
 
     def run_command(self, line: str, meant: Meant | None = None) -> None:
         """Run a line of the command language in a worker: ask what it asks, and show its outcome."""
@@ -578,27 +566,6 @@ class Workbench(ThemedApp[int], AppBase):
         """The app that gives its terminal to another program."""
         return self
 
-    def themes(self) -> list[str]:
-        before = self.own_theme(self.theme)
-        for problem in self.take_own_themes():
-            self.notify(problem, severity="warning", markup=False)
-        if self.own_theme(self.theme) != before:
-            self.refresh_css(animate=False)
-        return sorted(self.available_themes, key=lambda name: (not name.startswith("gsh-"), name))
-
-    def preview_theme(self, name: str) -> None:
-        self.theme = self.showable_theme(name)
-
-    def _renew_theme(self) -> None:
-        """Show the theme of a file that the person has changed meanwhile."""
-        if (before := self.own_theme(self.theme)) is not None:
-            problem, told = self.theme_problem(self.theme), self._theme_problem
-            self._theme_problem = problem
-            if problem and problem != told:
-                self.notify(problem, severity="warning", markup=False)
-            if self.own_theme(self.theme) != before:
-                self.refresh_css(animate=False)
-
     def choose_theme(self, name: str) -> None:
         """Change the theme, and remember it."""
         if name:
@@ -630,38 +597,3 @@ class Workbench(ThemedApp[int], AppBase):
         from gshtui.ui.conversation.pickers import model_choice
 
         return [model_choice(model) for model in (await self.part(ConversationFeature).models()).models]
-
-
-def run(
-    opening: OpenRequest,
-    *,
-    edited: Message | None = None,
-    first_frame: FirstFrame | None = None,
-    hub: HubDial | None = None,
-    own: EmbeddedHub | None = None,
-) -> int:
-    """Show the window until the person quits; returns the exit code.
-
-    Args:
-        edited: a prompt of the conversation to go back to, which is then in the input.
-        hub: the connection to the resident hub, which is being made.
-        own: the resident hub, if it is to be in this process.
-        first_frame: the frame that `first_frame.paint` has put on the terminal; taken over, or abandoned on failure.
-    """
-    gc.disable()  # the bridge turns it on again once everything is loaded
-    free_alt_digits()
-    WorkbenchDriver.first_frame = first_frame
-    try:
-        app = Workbench(opening, partial(lazy_imports.make_hub, dial=hub, own=own))
-        app.edited = edited
-        app.is_first = not (paths.config_file().exists() or (paths.data_dir(create=False) / "gsh.db").exists())
-        code = app.run()
-    finally:
-        gc.enable()
-        if first_frame is not None:
-            first_frame.abandon()
-    if app.farewell and sys.stdout.isatty():
-        sys.stdout.write(app.farewell)
-        sys.stdout.flush()
-    app.ended()
-    return app.return_code or code or 0

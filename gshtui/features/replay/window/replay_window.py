@@ -17,7 +17,8 @@ from gshtui.text.cells import width as cell_width
 from gshtui.ui.kit.hub_port import HubPort
 from gshtui.ui.kit.keys.key_bar import shown_keys
 from gshtui.ui.kit.keys.key_table import bind
-from gshtui.ui.window.app import Workbench, run
+from gshtui.ui.window.app import Workbench
+from gshtui.ui.window.window_run import run
 
 if TYPE_CHECKING:
     from gshtui.bus.messages import Message

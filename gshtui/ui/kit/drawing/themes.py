@@ -161,6 +161,8 @@ class ThemedApp(App[_R]):
 
         self._own_themes: dict[str, Theme] = {}
         """Those of the person's files."""
+        self._theme_problem = ""
+        """What the person was told last of their theme's file."""
         self._few_colours = has_few_colours(self)
         if self.no_color or (self._few_colours and has_no_colours(os.environ)):
             take_colours(self)
@@ -197,6 +199,28 @@ class ThemedApp(App[_R]):
         if wanted not in self.available_themes:
             wanted = DARK
         return TERMINAL if self._few_colours and not self.available_themes[wanted].ansi else wanted
+
+    def themes(self) -> list[str]:
+        """The names of all themes, ours first, those of the person's files as they are now."""
+        before = self.own_theme(self.theme)
+        for problem in self.take_own_themes():
+            self.notify(problem, severity="warning", markup=False)
+        if self.own_theme(self.theme) != before:
+            self.refresh_css(animate=False)
+        return sorted(self.available_themes, key=lambda name: (not name.startswith("gsh-"), name))
+
+    def preview_theme(self, name: str) -> None:
+        self.theme = self.showable_theme(name)
+
+    def renew_theme(self) -> None:
+        """Show the theme of a file that the person has changed meanwhile."""
+        if (before := self.own_theme(self.theme)) is not None:
+            problem, told = self.theme_problem(self.theme), self._theme_problem
+            self._theme_problem = problem
+            if problem and problem != told:
+                self.notify(problem, severity="warning", markup=False)
+            if self.own_theme(self.theme) != before:
+                self.refresh_css(animate=False)
 
     def get_css_variables(self) -> dict[str, str]:
         """The theme's variables."""

@@ -1,0 +1,75 @@
+"""Shows the window from the first frame, which is already on the terminal, to what stands there once it is closed."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gshtui.client.window_protocol import OpenRequest
+from gshtui.settings import paths
+from gshtui.ui.agents.agents_state import AgentView
+from gshtui.ui.kit.drawing import figures
+from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits
+from gshtui.ui.window import lazy_imports
+from gshtui.ui.window.app import Workbench
+
+if TYPE_CHECKING:
+    from gshtui.bus.messages import Message
+    from gshtui.client.hub_dial import HubDial
+    from gshtui.ui.window.first_frame import FirstFrame
+    from gshtui.ui.window.lazy_imports import EmbeddedHub
+
+
+def run(
+    opening: OpenRequest,
+    *,
+    edited: Message | None = None,
+    first_frame: FirstFrame | None = None,
+    hub: HubDial | None = None,
+    own: EmbeddedHub | None = None,
+) -> int:
+    """Show the window until the person quits; returns the exit code.
+
+    Args:
+        edited: a prompt of the conversation to go back to, which is then in the input.
+        hub: the connection to the resident hub, which is being made.
+        own: the resident hub, if it is to be in this process.
+        first_frame: the frame that `first_frame.paint` has put on the terminal; taken over, or abandoned on failure.
+    """
+    gc.disable()  # the bridge turns it on again once everything is loaded
+    free_alt_digits()
+    WorkbenchDriver.first_frame = first_frame
+    try:
+        app = Workbench(opening, partial(lazy_imports.make_hub, dial=hub, own=own))
+        app.edited = edited
+        app.is_first = not (paths.config_file().exists() or (paths.data_dir(create=False) / "gsh.db").exists())
+        code = app.run()
+    finally:
+        gc.enable()
+        if first_frame is not None:
+            first_frame.abandon()
+    agent, goes_on = app.left
+    if (words := farewell(agent, goes_on=goes_on)) and sys.stdout.isatty():
+        sys.stdout.write(words)
+        sys.stdout.flush()
+    app.ended()
+    return app.return_code or code or 0
+
+
+def farewell(agent: AgentView | None, *, goes_on: bool = False) -> str:
+    """How to come back, and what the conversation used: a row or two, each with its line break; empty if no turn was
+    begun in this window. `goes_on`: its turn does without the window.
+    """
+    if agent is None or not agent.row.session or not (agent.row.tokens or agent.turn):
+        return ""
+    row = agent.row
+    back = f"To continue this conversation: gsh-tui --resume {row.session}\n"
+    if goes_on:
+        return f"Its turn goes on: `gsh-tui` in this folder shows it again.\n{back}"
+    if row.provider == "offline" or not row.tokens:
+        return back
+    cost = figures.money(agent.known_cost, known=agent.cost_known)
+    price = f" for {cost}" if agent.known_cost or not agent.cost_known else ""
+    return f"{back}It has used {figures.tokens(row.tokens)} tokens{price}.\n"
