@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from gshtui.bus.agent_data import OpenQuestion
+from gshtui.bus.agent_data import OpenQuestion, ProgramMode
 from gshtui.programs.profiles.profile import GENERIC, Profile
 from gshtui.programs.profiles.profile_files import script_of
 from gshtui.programs.screen.foreground import Foreground, front, typed_at_prompt
@@ -24,6 +24,7 @@ from gshtui.programs.screen.screen_reading import (
     by_title,
     conversation,
     read_screen,
+    same_question,
 )
 from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 from gshtui.system.expected_error import ExpectedError
@@ -339,3 +340,77 @@ def _row(lines: Sequence[str], row: int) -> str:
 
 def _unfinished(profile: Profile, row: str) -> bool:
     return bool(profile.input.unfinished) and compile_linear(profile.input.unfinished).search(row) is not None
+
+
+HEAD = 24
+"""Characters of a text by which it is known again."""
+
+
+def has_moved(before: Seen, now: Seen) -> bool:
+    """Whether anything has changed on the screen."""
+    one, other = before.info, now.info
+    return (
+        before.lines != now.lines
+        or (one.cursor_x, one.cursor_y, one.history, one.alternate)
+        != (other.cursor_x, other.cursor_y, other.history, other.alternate)
+        or before.front.own != now.front.own
+    )
+
+
+def is_taken(entered: Seen, now: Seen, words: str) -> bool:
+    """Whether Enter was accepted: none of the text is left in the input, or the program shows something else."""
+    if now.reading.status == "waiting" or now.front.own != entered.front.own:
+        return True
+    profile = entered.profile
+    if profile.shell and not now.front.prompt:
+        return True
+    if now.unfinished:
+        return False
+    if not profile.ai and _row_of(now) > _row_of(entered):
+        return True  # what stands above the cursor is no input any more: a statement that takes long prints nothing
+    if entered.draft and (now.reading.input or profile.shell):
+        return not now.draft or not is_alike(now.draft, entered.draft)
+    if profile.ai and profile.input.line:
+        # Nothing stood there; or the input was not to be seen above the end of a long text.
+        return entered.reading.input or (now.reading.input and not now.draft)
+    return has_moved(entered, now) or not words
+
+
+def _row_of(seen: Seen) -> int:
+    return seen.info.history + seen.info.cursor_y
+
+
+def times_said(now: Seen, words: str) -> int:
+    """On how many lines of the conversation that is to be seen a text begins."""
+    return times_in(conversation(now.profile, now.lines), words)
+
+
+def times_in(lines: Sequence[str], words: str) -> int:
+    head = " ".join(words.split())[:HEAD]
+    return sum(head in line for line in lines) if head else 0
+
+
+def is_alike(now: str, before: str) -> bool:
+    """Whether a draft is the earlier text or its remainder; an Enter that was not accepted may change its end."""
+    one, other = " ".join(now.split()), " ".join(before.split())
+    size = min(len(one), len(other), HEAD) - 1
+    return one == other or (size > 1 and (one[:size] == other[:size] or one in other))
+
+
+def is_gone(error: SessionError) -> bool:
+    return isinstance(error.__cause__, TmuxError) and error.__cause__.kind in ("no_such_pane", "gone")
+
+
+def shows_other_mode(seen: Seen, was: ProgramMode) -> bool:
+    """Whether it shows another mode, or something in front of that."""
+    return seen.reading.status == "waiting" or (seen.reading.mode is not None and seen.reading.mode != was)
+
+
+def asks_another(seen: Seen, question: str) -> bool:
+    return bool(seen.question) and not same_question(seen.question, question)
+
+
+def of_terminal(error: TmuxError) -> SessionError:
+    """The error of something that was sent to the pane; `unsure` where nobody knows whether it arrived."""
+    kind: Trouble = "unsure" if error.kind in ("timeout", "unreachable") else "terminal"
+    return SessionError(kind, error.message, error.hint)

@@ -9,17 +9,32 @@ import asyncio
 import contextlib
 import hashlib
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Literal, TypeVar
 
 import msgspec
 
 from gshtui.bus.agent_data import AT_WORK, OpenQuestion, ProgramMode
 from gshtui.programs.pane.choice_presser import ChoicePresser, Otherwise
-from gshtui.programs.pane.pane_view import LOOK, PaneView, Seen, SessionError, Trouble
+from gshtui.programs.pane.pane_view import (
+    HEAD,
+    LOOK,
+    PaneView,
+    Seen,
+    SessionError,
+    Trouble,
+    asks_another,
+    has_moved,
+    is_alike,
+    is_gone,
+    is_taken,
+    of_terminal,
+    shows_other_mode,
+    times_in,
+    times_said,
+)
 from gshtui.programs.pane.typing_record import TypedText, TypingRecord, text_key
 from gshtui.programs.screen.foreground import input_taken
-from gshtui.programs.screen.screen_reading import conversation, same_question
 from gshtui.programs.screen.text_wording import misunderstood, unfit, worded
 from gshtui.settings import paths
 from gshtui.system.face_mark import face_in_terminal
@@ -27,61 +42,6 @@ from gshtui.system.files.file_lock import LockHeld, file_lock
 from gshtui.tmux.marker import Marker
 from gshtui.tmux.quoting import ShownRow
 from gshtui.tmux.tmux_errors import TmuxError
-
-HEAD = 24
-"""Characters of a text by which it is known again."""
-
-
-def has_moved(before: Seen, now: Seen) -> bool:
-    """Whether anything has changed on the screen."""
-    one, other = before.info, now.info
-    return (
-        before.lines != now.lines
-        or (one.cursor_x, one.cursor_y, one.history, one.alternate)
-        != (other.cursor_x, other.cursor_y, other.history, other.alternate)
-        or before.front.own != now.front.own
-    )
-
-
-def is_taken(entered: Seen, now: Seen, words: str) -> bool:
-    """Whether Enter was accepted: none of the text is left in the input, or the program shows something else."""
-    if now.reading.status == "waiting" or now.front.own != entered.front.own:
-        return True
-    profile = entered.profile
-    if profile.shell and not now.front.prompt:
-        return True
-    if now.unfinished:
-        return False
-    if not profile.ai and _row_of(now) > _row_of(entered):
-        return True  # what stands above the cursor is no input any more: a statement that takes long prints nothing
-    if entered.draft and (now.reading.input or profile.shell):
-        return not now.draft or not is_alike(now.draft, entered.draft)
-    if profile.ai and profile.input.line:
-        # Nothing stood there; or the input was not to be seen above the end of a long text.
-        return entered.reading.input or (now.reading.input and not now.draft)
-    return has_moved(entered, now) or not words
-
-
-def _row_of(seen: Seen) -> int:
-    return seen.info.history + seen.info.cursor_y
-
-
-def times_said(now: Seen, words: str) -> int:
-    """On how many lines of the conversation that is to be seen a text begins."""
-    return times_in(conversation(now.profile, now.lines), words)
-
-
-def times_in(lines: Sequence[str], words: str) -> int:
-    head = " ".join(words.split())[:HEAD]
-    return sum(head in line for line in lines) if head else 0
-
-
-def is_alike(now: str, before: str) -> bool:
-    """Whether a draft is the earlier text or its remainder; an Enter that was not accepted may change its end."""
-    one, other = " ".join(now.split()), " ".join(before.split())
-    size = min(len(one), len(other), HEAD) - 1
-    return one == other or (size > 1 and (one[:size] == other[:size] or one in other))
-
 
 State = Literal["typed", "submitted"]
 Whereabouts = Literal["input", "elsewhere", "unknown"]
@@ -172,7 +132,7 @@ class PaneWriter:
             if not behind and seen.draft:
                 if await self._take_back(record, seen):
                     seen = await self.view.read_screen()
-                elif self._is_unread(record, seen):
+                elif record.is_unread(seen.draft):
                     seen = await self._read(record)
             if trouble := self.view.obstacle(seen, even_busy=even_busy, elsewhere=elsewhere, behind=behind):
                 raise trouble
@@ -276,23 +236,18 @@ class PaneWriter:
     async def unread(self) -> SessionError | None:
         """What prevents the next text while the program has yet to read the one before. Raises as `take_back` does."""
         async with self._turn() as record:
-            return self._later() if self._is_unread(record, await self.view.read_screen()) else None
+            return self._later() if record.is_unread((await self.view.read_screen()).draft) else None
 
     async def _read(self, record: TypingRecord) -> Seen:
         """The look after the program has read what was entered before. Raises `SessionError` (busy, terminal)."""
-        seen = await self.view.wait_until(lambda now: not self._is_unread(record, now))
+        seen = await self.view.wait_until(lambda now: not record.is_unread(now.draft))
         if seen is None:
             raise self._later()
         return seen
 
     def _later(self) -> SessionError:
-        message = f"{self.view.name} has not read the text that was sent to it before."
-        return SessionError("busy", message, "Wait until it has.")
-
-    @staticmethod
-    def _is_unread(record: TypingRecord, seen: Seen) -> bool:
-        was = record.read()
-        return was is not None and was.is_unread(seen.draft)
+        name = self.view.name
+        return SessionError("busy", f"{name} has not read the text that was sent to it before.", "Wait until it has.")
 
     async def _take_back(self, record: TypingRecord, seen: Seen) -> bool:
         """Clear the input if nothing is in it but what a killed process typed; returns whether it did."""
@@ -329,7 +284,7 @@ class PaneWriter:
                 if number:
                     await asyncio.sleep(_BETWEEN_KEYS)
                 seen = await (self._asked_again(again) if again and number else self.view.read_screen())
-                if number and (seen.dead or (question is not None and _another(seen, question))):
+                if number and (seen.dead or (question is not None and asks_another(seen, question))):
                     break
                 if seen.dead:
                     raise SessionError("ended", f"{name} has ended.", "Restart it first.")
@@ -367,7 +322,7 @@ class PaneWriter:
                 for key in keys:
                     await self._send(seen, self._server.send_keys, key)
                 before = now
-                moved = await self.view.wait_until(lambda look, was=before: _other_mode(look, was))
+                moved = await self.view.wait_until(lambda look, was=before: shows_other_mode(look, was))
                 if moved is None or moved.dead or moved.reading.mode is None:
                     raise SessionError("unsure", f"{name} did not change from {before.name!r} by its key.", _LOOK_AT)
                 seen, now = moved, moved.reading.mode
@@ -412,7 +367,7 @@ class PaneWriter:
             raise SessionError(
                 "scrolled", f"Somebody is scrolling back in the terminal of {name}.", "Press q there to leave."
             )
-        if _another(seen, question):
+        if asks_another(seen, question):
             about = f" ({seen.reading.doing})" if seen.reading.doing else ""
             message = f"{name} is asking something that you have not seen{about}."
             raise SessionError("waiting", message, "Nothing was pressed.", seen.question)
@@ -491,7 +446,7 @@ class PaneWriter:
         try:
             seen = await self.view.wait_until(shows)
         except SessionError as error:
-            kind: Trouble = "ended" if _is_gone(error) else "unsure"
+            kind: Trouble = "ended" if is_gone(error) else "unsure"
             raise SessionError(kind, error.message, error.hint) from error
         if seen is None:
             message = f"The text does not appear in the input of {name}, so it was not submitted."
@@ -528,7 +483,7 @@ class PaneWriter:
                 if await self._press_enter(stands):
                     taken = await self._left(stands, words, sent.before)
         except SessionError as error:
-            if not _is_gone(error):
+            if not is_gone(error):
                 raise SessionError("unsure", error.message, _LOOK_AT) from error
             return Sent(sent.marker, sent.text, sent.before, at)  # the text has ended the program, terminal and all
         if taken is None:
@@ -583,8 +538,7 @@ class PaneWriter:
             shown = [ShownRow(row) for row in rows[-_SHOWN_ROWS:]]
             return bool(shown) and await self._server.press_where_shown(self._pane, "Enter", shown)
         except TmuxError as error:
-            kind: Trouble = "unsure" if error.kind in ("timeout", "unreachable") else "terminal"
-            raise SessionError(kind, error.message, error.hint) from error
+            raise of_terminal(error) from error
 
     async def _take_out(self, entered: Seen, sent: Sent, words: str) -> None:
         """The Enter was not taken: leave the input as it was found. Always raises `SessionError`."""
@@ -642,18 +596,4 @@ class PaneWriter:
         try:
             await send(self._pane, what)
         except TmuxError as error:
-            kind: Trouble = "unsure" if error.kind in ("timeout", "unreachable") else "terminal"
-            raise SessionError(kind, error.message, error.hint) from error
-
-
-def _is_gone(error: SessionError) -> bool:
-    return isinstance(error.__cause__, TmuxError) and error.__cause__.kind in ("no_such_pane", "gone")
-
-
-def _other_mode(seen: Seen, was: ProgramMode) -> bool:
-    """Whether it shows another mode, or something in front of that."""
-    return seen.reading.status == "waiting" or (seen.reading.mode is not None and seen.reading.mode != was)
-
-
-def _another(seen: Seen, question: str) -> bool:
-    return bool(seen.question) and not same_question(seen.question, question)
+            raise of_terminal(error) from error

@@ -96,6 +96,11 @@ class TypingRecord:
         except (OSError, msgspec.DecodeError):
             return None
 
+    def is_unread(self, draft: str) -> bool:
+        """Whether the program has yet to read what was entered last."""
+        was = self.read()
+        return was is not None and was.is_unread(draft)
+
     def _advance(self, **changes: str | tuple[str, ...]) -> None:
         if self._now is not None:
             with contextlib.suppress(OSError):  # then less is known later, and a person decides
