@@ -79,7 +79,7 @@ class Agent:
         self._home: Conversation | None = None
         self._cuts_of_home: list[CutRequested] = []
         """Requested while it answers beside its home, which they are about."""
-        self._model: ModelHandle | None = None
+        self.model_handle: ModelHandle | None = None
         self.attend: Attend | None = None
         """Where it has a conversation in each call; `None`: it answers everything in the one that is open."""
         self.open_late: Callable[[], Awaitable[object]] | None = None
@@ -89,7 +89,8 @@ class Agent:
         self._expects_prompt = False
         self._inbox = PromptInbox(bus, name)
         self._questions = SideQuestions()
-        self._answering = False
+        self.answering = False
+        """Whether a prompt was taken and is not done: from before its turn begins until after it ended."""
         self._changes = 0
         """Conversations that are being opened for it."""
         self._turn_id = ""
@@ -119,17 +120,8 @@ class Agent:
         return self._home.session if self._home else ""
 
     @property
-    def model_handle(self) -> ModelHandle | None:
-        return self._model
-
-    @property
     def working(self) -> bool:
         return self._inbox.turn is not None
-
-    @property
-    def answering(self) -> bool:
-        """Whether a prompt was taken and is not done: from before its turn begins until after it ended."""
-        return self._answering
 
     @property
     def waiting(self) -> int:
@@ -216,8 +208,8 @@ class Agent:
         """Begin what the next request of a resumed conversation would take long for."""
         if self._ahead is not None:
             self._ahead.cancel()
-        if self._model is not None and self._conversation is not None and not self._conversation.fresh:
-            job = self._get_ready(self._conversation, self._model)
+        if self.model_handle is not None and self._conversation is not None and not self._conversation.fresh:
+            job = self._get_ready(self._conversation, self.model_handle)
             self._ahead = start_job(job, f"looking ahead for {self.name}")
 
     async def _get_ready(self, conversation: Conversation, handle: ModelHandle) -> None:
@@ -244,17 +236,17 @@ class Agent:
         its key is missing; the old one stays in use.
         """
         handle = await self._choose(provider, model)
-        if handle.instead_of and (self._model is None or self._model.model != handle.model):
+        if handle.instead_of and (self.model_handle is None or self.model_handle.model != handle.model):
             text = f"{handle.instead_of} is no longer served; {handle.label or handle.model} is used instead."
             hint = f"Set providers.{handle.provider.name}.default_model to one of `model list`."
             self._bus.publish(Noticed(level="warning", text=text, hint=hint, about="models"))
-        self._model = handle
+        self.model_handle = handle
         self._look_ahead()
         await self.publish_model()
 
     async def publish_model(self) -> None:
         """Publish which model it uses, and how hard that one is told to think in this conversation."""
-        if (handle := self._model) is None:
+        if (handle := self.model_handle) is None:
             return
         abilities = handle.provider.capabilities(handle.model)
         effort: EffortChoice = ""
@@ -360,7 +352,7 @@ class Agent:
 
     async def draft(self) -> ContextDraft:
         """The inputs of its next request for the context engine. Raises `ProviderError`, `StoreError`."""
-        if self._model is None:
+        if self.model_handle is None:
             await self.think_with("", "")
         if not self.working:
             await self._toolbox.prepare(learn=False)
@@ -370,7 +362,7 @@ class Agent:
         """Ask its model one question beside the conversation, within its budgets. Raises `ProviderError`. `tokens`:
         most tokens of the answer; 0: the model's maximum.
         """
-        if self._model is None:
+        if self.model_handle is None:
             await self.think_with("", "")
         return await self._questions.ask(
             self._bus, self.name, self.session, self._current_model(), self._limit, prompt, tokens
@@ -390,7 +382,7 @@ class Agent:
         """Answer one prompt. Whatever happens, the agent can take the next one."""
         session, finished, recorded = self.session, None, False
         place: Conversation | None = None
-        self._answering = True
+        self.answering = True
         try:
             async with self._conversation_of(prompt) as conversation:
                 session, place = conversation.session, conversation
@@ -413,7 +405,7 @@ class Agent:
             self._toolbox.limit_mode("")
             self._inbox.done(recorded=recorded)
             self._turn_id = ""
-            self._answering = self._expects_prompt = False
+            self.answering = self._expects_prompt = False
         if finished is None and self.status == "starting":
             self._publish_status("idle")
         elif finished is not None:
@@ -422,7 +414,7 @@ class Agent:
     async def _take_turn(self, prompt: InboxPrompt, conversation: Conversation) -> TurnFinished | None:
         """Run the prompt's turn; `None` if there is none."""
         try:
-            if self._model is None:
+            if self.model_handle is None:
                 await self.think_with("", "")
         except ProviderError as error:
             self._tell_no_model(error)
@@ -494,8 +486,8 @@ class Agent:
         return before is not None
 
     def _current_model(self) -> ModelHandle:
-        assert self._model is not None
-        return self._model
+        assert self.model_handle is not None
+        return self.model_handle
 
     def _publish_status(self, status: Status, doing: str = "") -> None:
         self.status = status

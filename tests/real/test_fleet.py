@@ -604,7 +604,7 @@ async def test_who_waits_for_an_agent_is_told_once_that_it_asks(harness: FleetHa
             letter = await store.mail.add(Letter(id=new_id(), recipient=row.id, text="go on"))
 
             async def told() -> list[str]:
-                assert await fleet.handled(letter.id) is None
+                assert await fleet.sent.handled(letter.id) is None
                 return [event.text for event in harness.events if isinstance(event, Noticed) and event.about == row.id]
 
             first = await eventually(told, until=bool)

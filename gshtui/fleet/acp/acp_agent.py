@@ -36,12 +36,12 @@ from gshtui.bus.events.agent_events import (
     UsageReported,
 )
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.bus.messages import Document, Image, Medium, Message, ResultStatus, Stop, Usage, user_message
+from gshtui.bus.messages import Document, Image, Medium, ResultStatus, Stop, Usage, user_message
 from gshtui.context.tasks.task_list import TaskError, TaskStore, written
 from gshtui.fleet.acp.acp_files import AcpFiles, AcpTerminals
 from gshtui.fleet.acp.acp_options import AcpProgramOptions
 from gshtui.fleet.acp.acp_questions import CANCELLED, AcpQuestions
-from gshtui.fleet.acp.acp_turn import TurnRecorder
+from gshtui.fleet.acp.acp_turn import STOPS, TurnRecorder, told_before
 from gshtui.media import media_files
 from gshtui.programs.acp.acp_commands import ASKING, STRICTER
 from gshtui.programs.acp.acp_connection import AcpConnection, AcpError
@@ -66,23 +66,11 @@ from gshtui.system.ids import new_id
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, end_all, keep_on
 from gshtui.text.sanitise import one_line
-from gshtui.text.truncation import shorten
 
 _CANCELS_WITHIN = 15.0
 """Seconds that a program has to end an interrupted turn, before it is ended itself."""
-_FORGOTTEN = "This conversation goes on from an earlier one, which was lost to you. So far:"
-_NOW = "What the person says now:"
-_TOLD = 40_000
-"""Bytes of an earlier conversation that a program is told."""
 _WAITING = 512
 """Reports that may wait; the program's next message is read when there are fewer."""
-_STOPS: dict[str, Stop] = {
-    "end_turn": "end",
-    "max_tokens": "max_tokens",
-    "max_turn_requests": "max_iterations",
-    "refusal": "refusal",
-    "cancelled": "interrupted",
-}
 Connect = Callable[["AcpAgent"], AcpConnection]
 
 
@@ -348,7 +336,7 @@ class AcpAgent:
         )
         try:
             answer = await self._prompt(await self._blocks(prompt, extra))
-            stop = _STOPS.get(str(answer.get("stopReason")), "end")
+            stop = STOPS.get(str(answer.get("stopReason")), "end")
             usage = usage_of(answer)
         except asyncio.CancelledError:
             stop = "interrupted"
@@ -606,14 +594,3 @@ class AcpAgent:
     def _publish_status(self, status: Status, doing: str = "") -> None:
         self.status = status
         self._bus.publish(AgentStatusChanged(agent=self.name, status=status, doing=doing))
-
-
-def told_before(messages: Sequence[Message]) -> str:
-    """What was said in a conversation so far, newest kept, as words for a program that has forgotten it."""
-    lines: list[str] = []
-    for message in messages:
-        who = {"user": "The person", "assistant": "You"}.get(message.role, "")
-        if who and message.text.strip():
-            lines.append(f"{who}: {message.text.strip()}")
-        lines += [f"(You used {call.name}: {one_line(str(call.arguments), 200)})" for call in message.calls]
-    return f"{_FORGOTTEN}\n\n{shorten(chr(10).join(lines), _TOLD)}\n\n{_NOW}"

@@ -7,6 +7,7 @@ gets exactly one result, also when the turn is interrupted or the program dies.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -22,7 +23,7 @@ from gshtui.bus.events.agent_events import (
     ToolOutput,
     ToolStarted,
 )
-from gshtui.bus.messages import Block, Message, ResultStatus, Text, Thinking, ToolCall, ToolResult
+from gshtui.bus.messages import Block, Message, ResultStatus, Stop, Text, Thinking, ToolCall, ToolResult
 from gshtui.programs.acp.acp_updates import CallReport, Words, status_of
 from gshtui.system.ids import new_id
 from gshtui.text.sanitise import one_line
@@ -296,3 +297,33 @@ def _merged(before: CallReport, new: CallReport) -> CallReport:
     if new.terminals:
         fields["terminals"] = new.terminals
     return msgspec.structs.replace(before, **fields)
+
+
+_FORGOTTEN = "This conversation goes on from an earlier one, which was lost to you. So far:"
+
+
+_NOW = "What the person says now:"
+
+
+_TOLD = 40_000
+"""Bytes of an earlier conversation that a program is told."""
+
+
+STOPS: dict[str, Stop] = {
+    "end_turn": "end",
+    "max_tokens": "max_tokens",
+    "max_turn_requests": "max_iterations",
+    "refusal": "refusal",
+    "cancelled": "interrupted",
+}
+
+
+def told_before(messages: Sequence[Message]) -> str:
+    """What was said in a conversation so far, newest kept, as words for a program that has forgotten it."""
+    lines: list[str] = []
+    for message in messages:
+        who = {"user": "The person", "assistant": "You"}.get(message.role, "")
+        if who and message.text.strip():
+            lines.append(f"{who}: {message.text.strip()}")
+        lines += [f"(You used {call.name}: {one_line(str(call.arguments), 200)})" for call in message.calls]
+    return f"{_FORGOTTEN}\n\n{shorten(chr(10).join(lines), _TOLD)}\n\n{_NOW}"

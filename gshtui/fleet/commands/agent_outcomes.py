@@ -44,8 +44,8 @@ class AgentMessages:
             return await self._answered(row, message, parameters.timeout)
         busy = not parameters.now and row.status in AT_WORK
         if invocation.leaves and not busy:
-            await self._fleet.collected(message)
-        waits = busy and await self._fleet.is_queued(message)
+            await self._fleet.sent.collected(message)
+        waits = busy and await self._fleet.sent.is_queued(message)
         return calls.SentMessage(row, message, waits)
 
     def streams(self, invocation: Invocation, parameters: calls.SendToAgent) -> AsyncIterator[calls.SentMessage] | None:
@@ -69,7 +69,7 @@ class AgentMessages:
     async def _answered(self, row: AgentRow, message: str, timeout: float) -> calls.SentMessage:
         """Wait for the answer to a message."""
         try:
-            return self._answer_of(row, await self._fleet.answer_to(message, timeout))
+            return self._answer_of(row, await self._fleet.sent.answer_to(message, timeout))
         except TimeoutError:
             return await self._unanswered(row, message, timeout)
 

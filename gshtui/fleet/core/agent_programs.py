@@ -29,7 +29,6 @@ from gshtui.programs.profiles.program_versions import kept_versions
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery
 from gshtui.programs.transcripts.transcript_readers import READERS, LastTurns, TurnText, conversation_state, home_of
 from gshtui.system.caller_environment import caller_environ
-from gshtui.text.similar_names import known_names
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 
@@ -238,70 +237,7 @@ class Programs:
 
         return {**caller_environ(), **named_variables(row.env), **launch.assigned(row.argv), **profile.environment}
 
-    async def mode(
-        self,
-        request: SpawnRequest,
-        environ: Mapping[str, str],
-        *,
-        limit: GuardMode | Literal[""] = "",
-        start: GuardMode = "ask",
-    ) -> GuardMode | Literal[""]:
-        """Our mode that a program is to be started in; empty: its own, which nothing can be said about.
-
-        Args:
-            limit: the widest, where an agent starts it, or it is a copy; empty: a person starts it.
-            start: where none is asked for.
-
-        Raises `FleetError`: it has no mode like the one that is asked for, or cannot be held to the limit.
-        """
-        from gshtui.guard.modes import strictest
-        from gshtui.programs.profiles import program_modes
-
-        profile, argv = await self._requested(request)
-        asked = request.mode
-        if asked and (why := program_modes.refusal(profile, asked, argv)):
-            raise FleetError("invalid", why, hint=_mode_hint(profile))
-        if limit and (wider := program_modes.widened(profile, argv)):
-            said = (
-                f"{wider} lets {profile.title} do more than its mode does; started by an agent, it is held to {limit}."
-            )
-            raise FleetError("limit", said, hint="Leave that out.")
-        if program_modes.chosen(profile, argv):
-            own = program_modes.mode_of_argv(profile, argv)
-            if limit and (own is None or strictest(own, limit) != own):
-                said = f"The command line of {profile.title} chooses a mode by itself; it may be no wider than {limit}."
-                raise FleetError("limit", said, hint="Leave that out: it is started in yours.")
-            return ""
-        offered = program_modes.offered(profile)
-        if not offered:
-            return ""
-        wanted = strictest(asked or limit or start, limit or "yolo")
-        if asked and asked == wanted and not await self._has_mode(profile, argv, asked, request, environ):
-            said = f"The {profile.title} that is installed here has no mode like {asked}."
-            raise FleetError("invalid", said, hint=_mode_hint(profile))
-        for mode in program_modes.within(profile, wanted):
-            if mode == asked or await self._has_mode(profile, argv, mode, request, environ):
-                return mode
-        if limit:
-            raise FleetError("limit", f"{profile.title} has no mode that is as strict as {limit}, which holds for it.")
-        return offered[0]
-
-    async def _has_mode(
-        self, profile: Profile, argv: Sequence[str], mode: GuardMode, request: SpawnRequest, environ: Mapping[str, str]
-    ) -> bool:
-        """Whether this version of a program has the mode, by its help where not every one has."""
-        from gshtui.programs.profiles import program_modes
-        from gshtui.programs.session import launch
-        from gshtui.text.linear_regex import compile_linear
-
-        rule = program_modes.passed_rule(profile, mode)
-        if rule is None or not rule.help or request.host:
-            return True
-        words = (await asyncio.to_thread(find_program, argv[0], Path(request.cwd or ".")), *argv[1:])
-        said = await launch.help_text(words, environ)
-        return not said or any(compile_linear(rule.help).search(line) for line in said.split("\n"))
-
-    async def _requested(self, request: SpawnRequest) -> tuple[Profile, tuple[str, ...]]:
+    async def requested(self, request: SpawnRequest) -> tuple[Profile, tuple[str, ...]]:
         """The profile and the command line as they are asked for. Raises `FleetError`."""
         loaded = await self._folder.current()
         try:
@@ -409,7 +345,7 @@ class Programs:
 
     async def _command(self, row: AgentRow, request: SpawnRequest) -> tuple[Profile, tuple[str, ...]]:
         """The profile and the whole command line. Raises `FleetError`."""
-        profile, argv = await self._requested(request)
+        profile, argv = await self.requested(request)
         if row.host:
             return profile, argv  # whether there is such a program, its terminal there says
         return profile, (await asyncio.to_thread(find_program, argv[0], Path(row.cwd)), *argv[1:])
@@ -611,13 +547,6 @@ def _shown_mode(row: AgentRow, mode: ProgramMode | None) -> dict[str, Any]:
     """What its row is to say of the mode, if that has changed."""
     shown = row.as_shown(mode) if mode is not None else row.program_mode
     return {"program_mode": shown} if shown != row.program_mode else {}
-
-
-def _mode_hint(profile: Profile) -> str:
-    """Which modes it does have."""
-    from gshtui.programs.profiles import program_modes
-
-    return known_names("modes", offered) if (offered := program_modes.offered(profile)) else "Leave the mode out."
 
 
 def from_session_error(error: SessionError) -> FleetError:

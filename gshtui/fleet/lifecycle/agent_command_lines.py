@@ -11,18 +11,21 @@ import contextlib
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from msgspec.structs import replace
 
 from gshtui.bus.agent_data import AgentRow, GuardMode, SpawnRequest
 from gshtui.commands.declaration import CommandError
-from gshtui.fleet.core.agent_programs import PERSON, Programs
+from gshtui.fleet.core.agent_programs import PERSON, Programs, find_program
 from gshtui.fleet.core.ports import AgentStart, FleetError, LaunchTerms, OwnWorktree, SetupPlan
 from gshtui.guard.modes import inherited, strictest
 from gshtui.guard.secrets.child_environment import named_variables
+from gshtui.programs.profiles import program_modes
+from gshtui.programs.profiles.profile import Profile
 from gshtui.system.caller_environment import caller_environ, program_environment
+from gshtui.text.similar_names import known_names
 
 if TYPE_CHECKING:
     from gshtui.fleet.native.spec import Spec
@@ -66,9 +69,68 @@ class CommandLines:
         limit = await asyncio.to_thread(self._limit, above) if above else ""
         if request.cli or request.profile:
             environ = program_environment(caller_environ(), "") | named_variables(request.env)
-            mode = await self._programs.mode(request, environ, limit=limit, start=inherited(self._terms.mode_of("")))
+            mode = await self._mode(request, environ, limit=limit, start=inherited(self._terms.mode_of("")))
             return msgspec.structs.replace(request, mode=mode)
         return msgspec.structs.replace(request, mode=strictest(request.mode or limit, limit)) if limit else request
+
+    async def _mode(
+        self,
+        request: SpawnRequest,
+        environ: Mapping[str, str],
+        *,
+        limit: GuardMode | Literal[""] = "",
+        start: GuardMode = "ask",
+    ) -> GuardMode | Literal[""]:
+        """Our mode that a program is to be started in; empty: its own, which nothing can be said about.
+
+        Args:
+            limit: the widest, where an agent starts it, or it is a copy; empty: a person starts it.
+            start: where none is asked for.
+
+        Raises `FleetError`: it has no mode like the one that is asked for, or cannot be held to the limit.
+        """
+        profile, argv = await self._programs.requested(request)
+        asked = request.mode
+        if asked and (why := program_modes.refusal(profile, asked, argv)):
+            raise FleetError("invalid", why, hint=_mode_hint(profile))
+        if limit and (wider := program_modes.widened(profile, argv)):
+            said = (
+                f"{wider} lets {profile.title} do more than its mode does; started by an agent, it is held to {limit}."
+            )
+            raise FleetError("limit", said, hint="Leave that out.")
+        if program_modes.chosen(profile, argv):
+            own = program_modes.mode_of_argv(profile, argv)
+            if limit and (own is None or strictest(own, limit) != own):
+                said = f"The command line of {profile.title} chooses a mode by itself; it may be no wider than {limit}."
+                raise FleetError("limit", said, hint="Leave that out: it is started in yours.")
+            return ""
+        offered = program_modes.offered(profile)
+        if not offered:
+            return ""
+        wanted = strictest(asked or limit or start, limit or "yolo")
+        if asked and asked == wanted and not await self._has_mode(profile, argv, asked, request, environ):
+            said = f"The {profile.title} that is installed here has no mode like {asked}."
+            raise FleetError("invalid", said, hint=_mode_hint(profile))
+        for mode in program_modes.within(profile, wanted):
+            if mode == asked or await self._has_mode(profile, argv, mode, request, environ):
+                return mode
+        if limit:
+            raise FleetError("limit", f"{profile.title} has no mode that is as strict as {limit}, which holds for it.")
+        return offered[0]
+
+    async def _has_mode(
+        self, profile: Profile, argv: Sequence[str], mode: GuardMode, request: SpawnRequest, environ: Mapping[str, str]
+    ) -> bool:
+        """Whether this version of a program has the mode, by its help where not every one has."""
+        from gshtui.programs.session import launch
+        from gshtui.text.linear_regex import compile_linear
+
+        rule = program_modes.passed_rule(profile, mode)
+        if rule is None or not rule.help or request.host:
+            return True
+        words = (await asyncio.to_thread(find_program, argv[0], Path(request.cwd or ".")), *argv[1:])
+        said = await launch.help_text(words, environ)
+        return not said or any(compile_linear(rule.help).search(line) for line in said.split("\n"))
 
     def _limit(self, above: Mapping[str, AgentRow | None]) -> GuardMode:
         """The strictest mode of these agents, at most `auto`. Blocks for a moment."""
@@ -264,3 +326,8 @@ class CommandLines:
 def _environment(row: AgentRow) -> dict[str, str]:
     """The agent's variables: those of this process that are passed on, and the ones that it was given."""
     return program_environment(caller_environ(), row.id) | named_variables(row.env)
+
+
+def _mode_hint(profile: Profile) -> str:
+    """Which modes it does have."""
+    return known_names("modes", offered) if (offered := program_modes.offered(profile)) else "Leave the mode out."

@@ -15,8 +15,7 @@ import msgspec
 
 from gshtui.bus.agent_data import AgentRow, AnswerSource, GuardMode, OpenQuestion, ProgramOption, SpawnRequest
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.hub_events import Noticed, WaitReported
-from gshtui.bus.letter import Letter
+from gshtui.bus.events.hub_events import WaitReported
 from gshtui.fleet.core.accounts import Accounts
 from gshtui.fleet.core.agent_programs import PERSON, Programs
 from gshtui.fleet.core.agent_terminals import AgentTerminals
@@ -29,7 +28,6 @@ from gshtui.fleet.core.fleet_context import (
     is_over,
     is_recoverable,
     out_of_reach,
-    where_it_asks,
 )
 from gshtui.fleet.core.ports import (
     FleetError,
@@ -60,6 +58,7 @@ if TYPE_CHECKING:
     from gshtui.fleet.lifecycle.killer import Killer
     from gshtui.fleet.lifecycle.program_options import ProgramOptions
     from gshtui.fleet.lifecycle.starter import Recoverer, Starter
+    from gshtui.fleet.lifecycle.transport import SentMessages
     from gshtui.guard.approval.open_approvals import OpenApprovals
     from gshtui.tools.git.setup_record import SetupRecord
 
@@ -83,8 +82,6 @@ def remove_agent_files(data: Path, agent: str) -> None:
 KEPT_DAYS = 14.0
 """Days that an ended agent stays on the roster."""
 _STALE = 1.0
-_COLLECTED_WITHIN, _COLLECTED_EVERY = 15.0, 0.02
-"""Seconds that a caller who leaves waits for its message to be delivered, and between looks."""
 
 
 class Fleet:
@@ -151,8 +148,6 @@ class Fleet:
             on_killed=lambda row: self._killer.watch(row),
         )
         self._handlers = FleetHandlers(self._context, self._reports, self.spawn)
-        self._told_questions: dict[str, str] = {}
-        """Id → what an agent asks, where that was told to whoever waits for it."""
         self._waiting_line = WaitingLine(self._context) if not options.visiting else None
 
     # What a short call such as `agent ls` never needs is made, and loaded, when it is first used.
@@ -175,6 +170,13 @@ class Fleet:
         from gshtui.fleet.lifecycle.starter import Recoverer
 
         return Recoverer(self._context, self._starter, self._killer, self._programs)
+
+    @cached_property
+    def sent(self) -> SentMessages:
+        """What becomes of the messages that agents are sent."""
+        from gshtui.fleet.lifecycle.transport import SentMessages
+
+        return SentMessages(self._context, self.refresh)
 
     @cached_property
     def _answerer(self) -> Answerer:
@@ -406,52 +408,13 @@ class Fleet:
         if self._context.options.visiting and not row.owner:
             await self._follower.follow([row])
 
-    async def answer_to(self, message: str, timeout: float) -> Letter:
-        """Wait until the turn that handles a message is over; the message, with its answer.
-
-        It is not answered if it was dropped or is held, or if its agent ended without a word. Raises `TimeoutError`:
-        the turn is not over within `timeout` seconds.
-        """
-        async with time_limit(timeout):
-            while True:
-                if (letter := await self.handled(message)) is not None:
-                    return letter
-                await asyncio.sleep(_STALE / 4)
-
-    async def handled(self, message: str) -> Letter | None:
-        """The message, if the turn that handles it is over, or never will be; `None` while it goes on."""
-        letter = await self.letter(message)
-        if letter.answered or letter.state in ("dropped", "held"):
-            return letter
-        row = self._context.rows.get(letter.recipient)
-        if row is None or is_over(row):
-            return await self.letter(message)  # its end may have answered it in this very moment
-        if self._context.options.visiting:
-            await self.refresh()
-            self._tell_question(row.id)
-        return None
-
-    def _tell_question(self, id: str) -> None:
-        """Tell whoever waits for an agent that it waits for a person itself, once a question."""
-        row = self._context.rows.get(id)
-        asks = row.doing if row is not None and row.status == "waiting" else ""
-        if row is not None and asks and asks != self._told_questions.get(id):
-            text = f"{row.name} ({id}) waits for an answer: {one_line(asks, 80)}"
-            self._context.bus.publish(Noticed(level="warning", text=text, hint=where_it_asks(row), about=id))
-        self._told_questions[id] = asks
-
     async def answer_feed(self, id: str) -> AnswerFeed:
         """What the agent says from now on in the turn that handles a message that is about to be sent."""
         from gshtui.fleet.lifecycle.answerer import AnswerFeed
 
-        stream = AnswerFeed(self._context, self._programs, await self.find(id), self.handled)
+        stream = AnswerFeed(self._context, self._programs, await self.find(id), self.sent.handled)
         await stream.begin()
         return stream
-
-    async def letter(self, message: str) -> Letter:
-        """A message that was sent, as it is on record now."""
-        with fleet_errors():
-            return await self._context.store.mail.find(message)
 
     async def last_answer(self, id: str) -> tuple[str, AnswerSource]:
         """What the agent said last in its last turn, and where that is known from; empty if it said nothing yet."""
@@ -463,32 +426,6 @@ class Fleet:
         if turn is not None and turn.answer:
             return turn.answer, "transcript"
         return row.report, "screen" if row.report else ""
-
-    async def is_queued(self, message: str) -> bool:
-        """Whether a message is still waiting; one that was typed at once was never stored."""
-        try:
-            return (await self._context.store.mail.find(message)).state == "queued"
-        except StoreError as error:
-            if error.kind == "unknown":
-                return False
-            raise from_store_error(error) from error
-
-    async def collected(self, message: str) -> None:
-        """Wait until a message that an agent can take now has been delivered, for a caller that then leaves."""
-        until = time.monotonic() + _COLLECTED_WITHIN
-        try:
-            while (letter := await self._context.store.mail.find(message)).state in ("queued", "typed"):
-                if time.monotonic() > until:
-                    hint = "It stays queued and is delivered later; `mail drop` withdraws it."
-                    raise FleetError("busy", f"{letter.recipient_name} was not ready for the message.", hint=hint)
-                await asyncio.sleep(_COLLECTED_EVERY)
-        except StoreError as error:
-            if error.kind != "unknown":  # one that was typed at once was never stored
-                raise from_store_error(error) from error
-            return
-        if letter.state in ("held", "dropped"):
-            kind = "ended" if letter.state == "dropped" else "tmux"
-            raise FleetError(kind, letter.why, hint="`mail ls` shows it.")
 
     async def agent_around(self) -> AgentRow | None:
         """The agent whose program has started the process that asks, however deep below; `None`: no agent's has."""
