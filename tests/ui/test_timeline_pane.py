@@ -227,3 +227,12 @@ async def test_a_summary_is_read_changed_or_rejected() -> None:
         assert app.hub is not None
         said = [(one.accepted, one.summary) for one in app.hub.said if isinstance(one, SummaryAnswered)]
         assert said == [(False, ""), (True, "Mine.")]
+
+
+async def test_a_window_that_has_ended_has_no_panes_to_tell() -> None:
+    """What it had asked of the record is cancelled then, and says for the last time what is known."""
+    app = Window()
+    async with at_rest(app):
+        (feature,) = [part for part in app.parts if isinstance(part, ContextFeature)]
+    assert not app.bench.query(ContextPane)
+    feature.mark_known()
