@@ -271,5 +271,6 @@ async def test_who_stops_the_hub_is_told_which_turns_that_ends(project: Path) ->
         assert unseen.code == 4 and "nobody is there to agree to the end of a turn; or add --yes." in unseen.err
         assert "The turn in run sleep 30073 is interrupted." in unseen.err
         assert process.poll() is None and running_keeper(data_dir()) is not None
-        process.terminate()
+        agreed = await asyncio.to_thread(run_gsh, "uninstall", "--yes", cwd=project)
+        assert agreed.code == 0, agreed.err
         assert await asyncio.to_thread(process.wait, DEADLINE) == 130

@@ -64,7 +64,7 @@ def uninstall(run: Callable[[list[str]], int], *, data: bool, yes: bool, as_json
             code = exits.ERROR
     if has_unit:
         code = run(["hub", "install", "--remove", "--yes"]) or code
-    code = run(["hub", "stop"]) or code
+    code = run(["hub", "stop", "--yes"]) or code
     for link in links:
         code = _removed(link.unlink) or code
     for folder in folders if data else ():
