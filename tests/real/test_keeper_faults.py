@@ -212,7 +212,7 @@ async def test_with_a_full_disk_it_lives_answers_and_delivers_once_there_is_room
     assert (await place.keeper()).process == keeper
 
 
-async def test_eight_starts_at_once_leave_eight_agents_and_one_keeper(place: Place) -> None:
+async def test_four_starts_at_once_leave_four_agents_and_one_keeper(place: Place) -> None:
     words = ("agent", "spawn", "--json", "--cli", "sh -c 'exec cat'", "--name", "cat")
     starts = [
         await asyncio.create_subprocess_exec(
@@ -222,16 +222,16 @@ async def test_eight_starts_at_once_leave_eight_agents_and_one_keeper(place: Pla
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        for _ in range(8)
+        for _ in range(4)
     ]
     ended = [await process.communicate() for process in starts]
-    assert [process.returncode for process in starts] == [0] * 8, [err.decode() for _, err in ended]
+    assert [process.returncode for process in starts] == [0] * 4, [err.decode() for _, err in ended]
     keeper = await place.keeper()
 
     async def owners() -> list[int]:
         return [row.owner for row in await place.store.agents.find_all()]
 
-    assert await eventually(owners, until=lambda found: set(found) == {keeper.process.pid}) == [keeper.process.pid] * 8
+    assert await eventually(owners, until=lambda found: set(found) == {keeper.process.pid}) == [keeper.process.pid] * 4
 
     async def keepers() -> list[int]:
         return await asyncio.to_thread(keeper_processes)
@@ -370,7 +370,7 @@ async def test_another_user_is_refused_by_our_keeper(place: Place) -> None:
         assert "serves" not in answer, answer
 
 
-MANY = 100 if FULL else 40
+MANY = 100 if FULL else 20
 
 
 async def test_many_agents(place: Place, tmp_path: Path) -> None:

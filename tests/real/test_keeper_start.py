@@ -95,12 +95,10 @@ def keepers(data: Path) -> list[int]:
     return found
 
 
-async def test_of_twenty_that_need_it_at_the_same_moment_one_starts_it(data: Path) -> None:
+async def test_of_eight_that_need_it_at_the_same_moment_one_starts_it(data: Path) -> None:
     words = (sys.executable, "-c", NEEDS_IT, str(data))
     pipe = asyncio.subprocess.PIPE
-    crowd = [
-        await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe, env=environment()) for _ in range(20)
-    ]
+    crowd = [await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe, env=environment()) for _ in range(8)]
     for process in crowd:
         assert process.stdout is not None
         assert await process.stdout.readline() == b"here\n"
@@ -108,7 +106,7 @@ async def test_of_twenty_that_need_it_at_the_same_moment_one_starts_it(data: Pat
         assert process.stdin is not None
         process.stdin.close()
     told = [(await process.communicate())[0].strip() for process in crowd]
-    assert sorted(told) == [b"False"] * 19 + [b"True"]
+    assert sorted(told) == [b"False"] * 7 + [b"True"]
     state = await wait_for_keeper(data)
     assert state is not None
     assert await asyncio.to_thread(keepers, data) == [state.process.pid]
@@ -291,7 +289,11 @@ async def test_with_a_full_disk_the_word_is_done_and_none_starts(data: Path) -> 
 
     await eventually(left, until=lambda found: not found)
     assert running_keeper(data) is None
-    assert start_keeper(data, os.environ).started
+
+    async def started() -> bool:  # one that ends has no words for a while in which it still has the lock
+        return (await asyncio.to_thread(start_keeper, data, os.environ)).started
+
+    assert await eventually(started)
     assert await wait_for_keeper(data) is not None
 
 

@@ -18,14 +18,14 @@ from tests.kit.warm_program import run_gsh
 CRASH = "from gshtui.headless.crash import report_crash; report_crash(RuntimeError('made up'))"
 
 
-@pytest.fixture(params=[0o000, 0o022], ids=oct)
-def umask(request: pytest.FixtureRequest, home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """A person with this umask, whose home has none of the XDG folders yet."""
+@pytest.fixture(autouse=True)
+def umask(home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A person whose umask hides nothing, and whose home has none of the XDG folders yet."""
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name)
-    before = os.umask(request.param)
+    before = os.umask(0)
     try:
-        yield request.param
+        yield
     finally:
         os.umask(before)
 
@@ -47,19 +47,19 @@ def made(home: Home) -> list[str]:
 
 
 @pytest.mark.parametrize("arguments", [("prompt", "hello"), ("config", "edit", "--help"), ("run", "session ls")])
-def test_a_command_without_a_window(umask: int, home: Home, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+def test_a_command_without_a_window(home: Home, tmp_path: Path, arguments: tuple[str, ...]) -> None:
     assert run_gsh(*arguments, cwd=tmp_path).code == 0
     assert open_to_others(home.path, home.runtime) == []
 
 
-def test_a_setting_that_is_written(umask: int, home: Home, tmp_path: Path) -> None:
+def test_a_setting_that_is_written(home: Home, tmp_path: Path) -> None:
     assert run_gsh("config", "set", "ui.theme", "gsh-light", cwd=tmp_path).code == 0
     assert run_gsh("config", "trust", "--yes", cwd=tmp_path).code == 0
     assert (home.path / ".config" / "gsh" / "config.toml").exists()
     assert open_to_others(home.path, home.runtime) == []
 
 
-def test_the_window_with_its_draft_log_and_frames_and_doctor_is_content(umask: int, home: Home, tmp_path: Path) -> None:
+def test_the_window_with_its_draft_log_and_frames_and_doctor_is_content(home: Home, tmp_path: Path) -> None:
     window = WarmPtyChild([], tmp_path, columns=120, rows=36)
     window.go()
     window.read_until(lambda: b"$0.00" in window.output)
@@ -77,7 +77,7 @@ def test_the_window_with_its_draft_log_and_frames_and_doctor_is_content(umask: i
 
 
 @pytest.mark.parametrize("program", ["zsh", "bash"])
-def test_the_spool_of_a_shell(umask: int, home: Home, program: str) -> None:
+def test_the_spool_of_a_shell(home: Home, program: str) -> None:
     shell = Shell(program=program)
     shell.run("true")
     shell.exit()
@@ -86,7 +86,7 @@ def test_the_spool_of_a_shell(umask: int, home: Home, program: str) -> None:
     assert open_to_others(home.path / ".local", home.runtime) == []
 
 
-def test_the_report_of_a_crash(umask: int, home: Home) -> None:
+def test_the_report_of_a_crash(home: Home) -> None:
     subprocess.run([sys.executable, "-c", CRASH], env=environment(), cwd=ROOT, timeout=30, check=False)
     assert any("crash-" in name for name in made(home))
     assert open_to_others(home.path, home.runtime) == []

@@ -32,7 +32,7 @@ async def test_every_theme_draws_the_window_and_its_words_can_be_read() -> None:
         app.feed(*recorded.STARTED, *recorded.TURN)
         await pilot.press("x")
         ours = [name for name in app.available_themes if name.startswith("gsh-")]
-        for theme in (*ours, *some([name for name in app.available_themes if name not in ours])):
+        for theme in (*ours, *some([name for name in app.available_themes if name not in ours], 10)):
             app.theme = theme
             await pilot.pause()
             assert len(app.screen._compositor.render_strips()) == 40
