@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gshtui.bus.agent_data import OpenQuestion
 from gshtui.fleet.core.agent_programs import Programs
 from gshtui.programs.opencode import opencode_link, server_client
 from gshtui.programs.opencode.opencode_link import OpenCodeLink, chosen_on_screen, new_message_id
@@ -31,6 +32,7 @@ from gshtui.programs.opencode.server_launch import (
 from gshtui.programs.opencode.server_questions import permission_request, question_request
 from gshtui.programs.pane.pane_view import SessionError
 from gshtui.programs.profiles.profile_files import load
+from gshtui.programs.screen.same_question import is_ticked_elsewhere
 from gshtui.programs.session.live_sources import link_to
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
@@ -312,16 +314,16 @@ def test_a_command_that_has_no_room_is_not_shown_whole() -> None:
 
 
 def test_several_answers_to_one_question_are_chosen_one_by_one() -> None:
-    """Each choice makes it another question, so that no digit counts for what was not seen."""
+    """Each choice gives it another id, so that no digit counts for what was not seen, and changes nothing but a box."""
     state = ServerState()
     told = question({**COLOUR, "multiple": True}, COLOUR)
     state.handle_event({"type": "question.asked", "properties": told}, NOW)
-    seen: list[str] = []
+    seen: list[OpenQuestion] = []
 
     def press(digit: str) -> tuple[str, Any]:
         (request,) = state.requests.values()
-        assert request.question.id not in seen[-1:]
-        seen.append(request.question.id)
+        assert all(one.id != request.question.id and is_ticked_elsewhere(one, request.question) for one in seen[-1:])
+        seen.append(request.question)
         path, body = request.answers[digit]
         if not path:
             state.answered_in_part(request, body["answers"], body.get("chosen", ()))
@@ -331,14 +333,15 @@ def test_several_answers_to_one_question_are_chosen_one_by_one() -> None:
         (request,) = state.requests.values()
         return [one.label for one in request.question.choices]
 
-    assert labels() == ["[ ] Red", "[ ] Blue", "Dismiss all of them"], "nothing is chosen yet"
+    assert labels() == ["[ ] Red", "[ ] Blue", "These", "Dismiss all of them"], "nothing is chosen yet"
     for digit in "2112":  # Blue, Red, not Red, not Blue
         assert press(digit)[0] == ""
-    assert labels() == ["[ ] Red", "[ ] Blue", "Dismiss all of them"]
+    assert labels() == ["[ ] Red", "[ ] Blue", "These", "Dismiss all of them"]
     for digit in "21":
         press(digit)
     assert labels() == ["[x] Red", "[x] Blue", "These", "Dismiss all of them"]
     assert press("3")[0] == "", "the next question has no answer yet"
+    seen.clear()
     assert press("1") == ("/question/que_1/reply", {"answers": [["Red", "Blue"], ["Red"]]})
 
 

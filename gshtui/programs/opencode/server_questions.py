@@ -161,7 +161,7 @@ def question_request(
                 answers[str(at_key)] = "", {"answers": list(given), "chosen": picked}
             else:
                 answers[str(at_key)] = _answered(path, [*given, [label]], questions)
-        if several and chosen:
+        if several:  # with none chosen, too: else it would be another question after the first
             choices.append(QuestionChoice(str(len(choices) + 1), "These"))
             answers[str(len(choices))] = _answered(path, [*given, list(chosen)], questions)
         dismiss = str(len(choices) + 1)
