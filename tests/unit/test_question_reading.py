@@ -252,6 +252,20 @@ def test_a_command_of_more_rows_than_a_box_surely_shows_is_not_whole() -> None:
         assert asked is not None and len(asked.question.choices) == 3 and asked.question.partial == partial
 
 
+def test_a_sentence_of_a_programs_own_is_one_line_and_nothing_else_is_joined() -> None:
+    shot = next(shot for shot in SHOTS if shot.file.match("claude/2.1.332/ask-80x24/05-command.txt"))
+    asked = read("claude", shot.lines, shot.told)
+    tip = 'Tip: auto mode handles these prompts for you — choose "switch to auto mode"'
+    assert asked is not None and asked.question.beside == f"Bash command\n{tip} below\nRun it"
+    for row in ("Below", "/tmp/a", "  below"):
+        lines = [line.replace("below", row) if without_styles(line) == " below" else line for line in shot.lines]
+        found = read("claude", lines, shot.told)
+        assert (found is not None and row in found.question.beside.split("\n")) or row[0] == "x"
+    command = commanded(shot.lines, "touch made.txt", [f"echo {'a' * 70}", "below"])
+    found = read("claude", command, shot.told)
+    assert found is not None and found.question.detail == f"echo {'a' * 70}\nbelow"
+
+
 def test_a_label_that_is_wrapped_is_whole_and_has_no_description() -> None:
     rule = "─" * 60
     label = "Yes, and do not ask again for commands that begin with make in /home/u/project"

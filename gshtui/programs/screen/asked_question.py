@@ -19,11 +19,13 @@ from gshtui.programs.screen.question_words import (
     indented,
     is_cut,
     parts_of,
+    prose,
     question_start,
     said_once,
     trimmed,
     without_where,
 )
+from gshtui.text.cells import width
 from gshtui.text.linear_regex import compile_linear
 from gshtui.text.sanitise import plain
 from gshtui.tmux.quoting import ShownRow
@@ -115,7 +117,7 @@ def question_above(
         choices,
         partial=not (complete and asked.whole),
         changeless=not asked.some,
-        beside=plain("\n".join(indented(beside))).strip("\n"),
+        beside=plain("\n".join(indented(prose(beside, max(map(width, text[start:row])))))).strip("\n"),
     )
     shown = [ShownRow(line, beside=rules.panel) for line in whole[asked.start : row] if line.strip()]
     return ReadQuestion(question, selected, buttons, tuple(digits), (*shown, *offered), tick)

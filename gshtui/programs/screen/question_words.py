@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from gshtui.programs.profiles.profile import QuestionRules
+from gshtui.text.cells import width
 from gshtui.text.linear_regex import compile_linear
 from gshtui.text.sanitise import one_line
 
@@ -123,6 +125,21 @@ def without_where(rules: QuestionRules, lines: list[str]) -> tuple[list[str], li
         end = next((n for n in range(at, len(lines)) if not lines[n].strip()), len(lines))
         at = next((n for n in range(end, len(lines)) if lines[n].strip()), len(lines))
     return (lines[at:], trimmed(lines[:at])) if at < len(lines) else (lines, [])
+
+
+def prose(lines: Sequence[str], room: int) -> list[str]:
+    """The lines with those joined that are surely one sentence of a program's: the next word had no room in its row, of
+    so many cells, and is small. A row that is full may be a torn word, and one with a path is left as it is.
+    """
+    found = list(lines[:1])
+    for before, line in pairwise(lines):
+        word, last = (line.split() or [""])[0], (before.split() or [""])[-1]
+        alike = _indent(before) == _indent(line) and word[:1].islower() and "/" not in word + last
+        if last and alike and width(before) < room < width(before) + 1 + width(word):
+            found[-1] = f"{found[-1]} {line.strip()}"
+        else:
+            found.append(line)
+    return found
 
 
 def _is_rule(line: str) -> bool:
