@@ -23,6 +23,7 @@ from gshtui.system.tasks import start_job
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Fault, Say
 from tests.kit.loopback.server import Loopback
+from tests.kit.storms import combined
 
 WITHIN = 60.0
 AFTER = "      - shell: {command: echo after >> after.txt}\n"
@@ -68,8 +69,7 @@ async def _cease(hub: Hub) -> None:
     await hub.stop()
 
 
-@pytest.mark.parametrize("end", [_stop, _cease])
-@pytest.mark.parametrize("state", FIRST)
+@pytest.mark.parametrize(("state", "end"), combined(list(FIRST), [_stop, _cease]))
 async def test_a_workflow_that_is_left_begins_nothing_more_and_can_be_resumed(
     state: str, end: Callable[[Hub], Awaitable[None]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

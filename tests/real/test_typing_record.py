@@ -21,6 +21,7 @@ from tests.kit.home import Home
 from tests.kit.killed_hub import ID
 from tests.kit.mail_harness import MailHarness, open_mail
 from tests.kit.record import ROOT
+from tests.kit.storms import combined
 from tests.kit.tmux import DEADLINE, eventually, screen_text, tmux, wait_for_text
 from tests.kit.warm_program import WarmProcess, shared
 
@@ -68,8 +69,7 @@ def lines(heard: Path) -> list[str]:
     return heard.read_text().splitlines() if heard.exists() else []
 
 
-@pytest.mark.parametrize("moment", ["pasted", "shown"])
-@pytest.mark.parametrize("text", ["leaf", "two lines of bark,\nthen moss"])
+@pytest.mark.parametrize(("moment", "text"), combined(["pasted", "shown"], ["leaf", "two lines of bark,\nthen moss"]))
 async def test_what_was_typed_and_not_entered_is_taken_out_and_sent_again_once(
     path: Path, tmux: TmuxServer, moment: str, text: str
 ) -> None:

@@ -15,6 +15,7 @@ from gshtui.programs.profiles.profile import TextRules
 from gshtui.programs.session.cli_session import CliSession, SessionError
 from gshtui.tmux.server import TmuxServer
 from tests.kit.source import ROOT
+from tests.kit.storms import some
 from tests.kit.tmux import eventually, screen_text, tmux, wait_for_text
 from tests.kit.typing_routes import TypingRoutes, typing_routes
 
@@ -42,7 +43,7 @@ async def taken(d: TypingRoutes) -> list[str]:
     return d.received_texts()
 
 
-@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("name", some(list(EXACT), 2))
 async def test_a_text_is_taken_as_it_stands(tmp_path: Path, tmux: TmuxServer, name: str) -> None:
     async with typing_routes(tmp_path, tmux) as d:
         row = await d.add_quirky_program()

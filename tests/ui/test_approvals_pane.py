@@ -1125,21 +1125,18 @@ async def test_one_key_answers_nothing_that_took_the_place_of_another_question(
         assert app.answers == [("a2", decision, "")]
 
 
-@pytest.mark.parametrize(
-    ("after", "written", "reason"),
-    [
-        (READ, "use make instead", "use make instead"),
-        (READ, "two\nlines", "two lines"),
-        (READ, "/compact", ""),  # a command is no reason
-        (READ, "", ""),
-        (READ / 2, "meant for the first", ""),
-    ],
-)
-@pytest.mark.parametrize("diff", ["", DIFF])
-async def test_one_key_denies_with_what_is_written_in_the_input(
-    after: float, written: str, reason: str, diff: str
-) -> None:
-    app = Asked()
+DENIED_WITH = [
+    (READ, "use make instead", "use make instead"),
+    (READ, "two\nlines", "two lines"),
+    (READ, "/compact", ""),  # a command is no reason
+    (READ, "", ""),
+    (READ / 2, "meant for the first", ""),
+]
+
+
+@pytest.mark.parametrize(("case", "diff"), combined(DENIED_WITH, ["", DIFF]))
+async def test_one_key_denies_with_what_is_written_in_the_input(case: tuple[float, str, str], diff: str) -> None:
+    (after, written, reason), app = case, Asked()
     async with app.run_test(size=(120, 24)) as pilot:
         app.feed(make_question(1, diff=diff))
         await pilot.pause()
