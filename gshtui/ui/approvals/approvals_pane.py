@@ -54,7 +54,7 @@ from gshtui.ui.approvals.question_panel import ShownQuestion, WaitingQuestion, d
 from gshtui.ui.approvals.question_sight import QuestionSight, unread_answers
 from gshtui.ui.approvals.question_view import Answers, QuestionView
 from gshtui.ui.approvals.reason_input import DENIES, SOON, VOID
-from gshtui.ui.approvals.rule_form import VOID as RULE_VOID
+from gshtui.ui.approvals.rule_form import RULE_VOID
 from gshtui.ui.kit.keys.bound_keys import BoundKeys, key_of
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of, pressed_at

@@ -14,7 +14,7 @@ from gshtui.ui.kit.widgets.folding_area import FoldingArea
 
 NEW_LINE = frozenset(("ctrl+j", "shift+enter", "alt+enter"))
 _KEYS = "enter to save it and allow · ctrl+j for a new line · escape to go back"
-VOID = "the question is closed, so this rule saves nothing · escape"
+RULE_VOID = "the question is closed, so this rule saves nothing · escape"
 
 
 @always_draws_cursor  # it takes input for as long as it is shown
