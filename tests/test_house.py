@@ -202,7 +202,7 @@ ENVIRONMENT_READERS = frozenset(
         *("settings/loader.py", "settings/paths.py", "guard/secrets/report_redaction.py"),
         *("hub/parts/fleet_part.py", "fleet/keeper/keeper_commands.py", "shell/file_watch.py"),
         *("tmux/server_lock.py", "tmux/tmux_program.py", "media/attachment.py", "programs/report_hook.py"),
-        *("hub/faces/surroundings.py", "system/caller_environment.py", "system/processes/process_limits.py"),
+        *("hub/faces/face_host.py", "system/caller_environment.py", "system/processes/process_limits.py"),
     )
 )
 """Who reads this process's variables and working folder below the faces, because they are about the process itself."""

@@ -15,7 +15,7 @@ from typing import Any, cast
 import msgspec
 
 from gshtui.settings import paths, plugins, trust
-from gshtui.settings.definition_folder import definition_entries
+from gshtui.settings.paths import definition_entries
 from gshtui.settings.toml_file import load_toml
 from gshtui.system.json_types import is_array, is_object
 from gshtui.system.struct_types import learned

@@ -38,8 +38,7 @@ from gshtui.bus.letter import PERSON, Letter
 from gshtui.bus.messages import Message
 from gshtui.calls.call_delivery import CallDelivery, CallPost, Recipient
 from gshtui.calls.call_feed import CallFeed
-from gshtui.calls.call_letter import call_section, unknown_names
-from gshtui.calls.call_summary import MOST_AT_ONCE, summary_prompt
+from gshtui.calls.call_letter import MOST_AT_ONCE, call_section, summary_prompt, unknown_names
 from gshtui.commands.declaration import Caller, CommandError
 from gshtui.context.log.blocks import Passage
 from gshtui.context.log.ports import Contribution

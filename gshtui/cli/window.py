@@ -94,7 +94,7 @@ def open_window(opening: Opening) -> int:
         return 1
     own = None
     if opening.alone:
-        from gshtui.headless.servers.own_hub import OwnHub
+        from gshtui.headless.servers.keeper_process import OwnHub
 
         own = OwnHub()
         try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from gshtui.system.caller_environment import caller_environ
@@ -203,3 +204,22 @@ def _private(folder: Path) -> Path:
     if stat.S_IMODE(found.st_mode) & 0o077:
         folder.chmod(PRIVATE)
     return folder
+
+
+def definition_entries(folder: Path, accepts: Callable[[Path], bool], most: int, problems: list[str]) -> list[Path]:
+    """The entries of a folder that are accepted, by name; none where there is no folder.
+
+    Args:
+        most: entries that are read; that there are more becomes a problem.
+        problems: gets a sentence for each thing that keeps an entry from being read.
+    """
+    try:
+        entries = sorted(entry for entry in folder.iterdir() if accepts(entry))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        problems.append(f"Cannot read {folder}: {error.strerror or error}.")
+        return []
+    if len(entries) > most:
+        problems.append(f"{folder} has {len(entries)} entries; only the first {most} are read.")
+    return entries[:most]

@@ -12,7 +12,7 @@ import pytest
 from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.messages import Message, Text
 from gshtui.store.engine.store_errors import StoreError
-from gshtui.store.record import database, recovery
+from gshtui.store.record import database
 from gshtui.store.record import store as store_module
 from gshtui.store.record.store import Store
 from tests.kit.home import Home
@@ -240,7 +240,7 @@ async def test_a_conversation_whose_own_row_is_lost_is_found_by_its_messages(pat
     with sqlite3.connect(path) as raw:
         raw.execute("DELETE FROM sessions WHERE title = 'long'")
     raw.close()
-    recovery.mark(path)
+    database.mark_damaged(path)
     async with open_record(path) as store:
         (lost,) = [info for info in await store.sessions.find_all() if info.title == "(recovered)"]
         assert lost.messages == MESSAGES
@@ -336,7 +336,7 @@ async def test_a_record_that_was_recovered_by_another_window_is_taken_up(path: P
     notices = Notices()
     async with open_record(path, notices) as store:
         (info, *_) = await store.sessions.find_all()
-        recovery.mark(path)
+        database.mark_damaged(path)
         async with open_record(path) as other:
             await store.messages.append(info.id, numbered_prompt(5_000))
             assert (await other.messages.read(info.id))[-1].message.id == "m5000"

@@ -23,10 +23,9 @@ from gshtui.bus.events.agent_events import PromptQueued, PromptSubmitted
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalSettled
 from gshtui.bus.events.fleet_events import AgentChanged
 from gshtui.guard.approval.answer_keys import HAND, PAUSE, READ
+from gshtui.ui.approvals.answer_fields import ReasonInput, RuleForm
 from gshtui.ui.approvals.approvals_pane import ApprovalsPane
 from gshtui.ui.approvals.question_view import Answers, QuestionView
-from gshtui.ui.approvals.reason_input import ReasonInput
-from gshtui.ui.approvals.rule_form import RuleForm
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.kit.widgets.front_scroll import FrontScroll
 from gshtui.ui.prompt.addressee import Addressee

@@ -30,8 +30,7 @@ from gshtui.ui.kit import terminal_handoff
 from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.kit.widgets.dialogs import Picker
 from gshtui.ui.settings import settings_screen
-from gshtui.ui.settings.setting_names import MOST_USED, ORDER
-from gshtui.ui.settings.setting_rows import setting_rows
+from gshtui.ui.settings.setting_rows import MOST_USED, ORDER, setting_rows
 from gshtui.ui.settings.settings_feature import persona_file, profile_file
 from gshtui.ui.settings.settings_screen import KeyScreen, SettingsScreen
 from tests.kit.configuration import user_file

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gshtui.settings.definition_folder import definition_entries
+from gshtui.settings.paths import definition_entries
 
 
 def test_entries_come_by_name_and_no_more_than_the_limit(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gshtui.ui.shell.log_position import LogPosition
+from gshtui.ui.shell.shell_view import LogPosition
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@
 
 import pytest
 
+from gshtui.ui.kit.keys.bound_keys import is_sent, sent_first
 from gshtui.ui.kit.keys.key_table import KEYS
-from gshtui.ui.kit.keys.sendable_keys import is_sent, sent_first
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gshtui.ui.kit.keys.bound_keys import printed_key
 from gshtui.ui.kit.keys.key_table import KEYS
-from gshtui.ui.settings.setting_names import ORDER
+from gshtui.ui.settings.setting_rows import ORDER
 from gshtui.ui.window.help import help_text, other_rows
 from tests.kit import source
 

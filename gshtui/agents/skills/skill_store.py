@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from gshtui.settings import paths, plugins, trust
-from gshtui.settings.definition_folder import definition_entries
+from gshtui.settings.paths import definition_entries
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.front_matter import FrontMatterError, parse

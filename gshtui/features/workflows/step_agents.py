@@ -7,9 +7,10 @@ the settings. Without `tools: true` it has none.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
+from typing import Literal, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -30,11 +31,11 @@ from gshtui.bus.events.agent_events import (
 )
 from gshtui.bus.events.fleet_events import AgentRemoved
 from gshtui.bus.messages import Stop
+from gshtui.bus.workflow_data import StepState
 from gshtui.commands import execution
 from gshtui.commands.declaration import Caller
 from gshtui.commands.registry import Registry
 from gshtui.context.assembly.system_section import system_sections
-from gshtui.features.workflows.agent_step import AgentAnswer, AgentRequest
 from gshtui.features.workflows.definition import WorkflowError
 from gshtui.fleet.commands.spawn_command import SpawnAgent
 from gshtui.fleet.core.agent_calls import InterruptAgent, ShowAgent, WaitForAgent
@@ -49,6 +50,55 @@ from gshtui.providers.port import ProviderError
 from gshtui.providers.selection import OFFLINE
 from gshtui.store.tables.agent_table import word
 from gshtui.system.ids import new_id
+
+Stream = Literal["stdout", "stderr"]
+
+
+class AgentRequest(msgspec.Struct, frozen=True):
+    """One prompt for one agent.
+
+    Args:
+        name: of the agent, for people: the workflow and its step.
+        persona: empty: none.
+        tools: it may use tools, behind the guard.
+        terminal: it works in a terminal of its own.
+        worktree: the branch of its git worktree; empty: it works in the folder of the run.
+        output: receives its answer as it arrives (stdout), and what is said of it before (stderr).
+    """
+
+    name: str
+    prompt: str
+    system: str = ""
+    persona: str = ""
+    provider: str = ""
+    model: str = ""
+    tools: bool = False
+    terminal: bool = False
+    worktree: str = ""
+    output: Callable[[str, Stream], None] = lambda _text, _stream: None
+
+
+class AgentAnswer(msgspec.Struct, frozen=True):
+    """What came of it. `error` is one sentence where there is no answer."""
+
+    text: str = ""
+    state: StepState = "done"
+    exit_code: int = 0
+    error: str = ""
+    agent: str = ""
+
+
+class StepAgents(Protocol):
+    """Asks agents. Cancelling `ask` interrupts the agent."""
+
+    def check(self, request: AgentRequest) -> None:
+        """Raise `WorkflowError` if there is no such persona, or agents in terminals cannot be started here."""
+        ...
+
+    async def ask(self, request: AgentRequest) -> AgentAnswer:
+        """Ask, and wait for the answer. Raises `CommandError`."""
+        ...
+
 
 _TASK = """\
 You do one step of the workflow “{workflow}”: answer the prompt. Your answer is the step's result and is used by the \

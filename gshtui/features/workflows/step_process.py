@@ -21,9 +21,9 @@ from msgspec.structs import replace
 from gshtui.bus.workflow_data import StepResult, StepState
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, Invocation
 from gshtui.features.workflows import templates
-from gshtui.features.workflows.agent_step import Stream
 from gshtui.features.workflows.definition import PythonAction, ShellAction, Template, Value, WorkflowStep
 from gshtui.features.workflows.parameters import environment_of
+from gshtui.features.workflows.step_agents import Stream
 from gshtui.guard.approval.gate import Call, Gate, Verdict
 from gshtui.guard.secrets.child_environment import command_environment
 from gshtui.settings.settings_tables import Python as PythonSettings

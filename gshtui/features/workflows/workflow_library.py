@@ -15,7 +15,7 @@ import msgspec
 from gshtui.bus.workflow_data import WorkflowSource
 from gshtui.features.workflows.definition import MOST_BYTES, Workflow, WorkflowError
 from gshtui.settings import paths, trust
-from gshtui.settings.definition_folder import definition_entries
+from gshtui.settings.paths import definition_entries
 from gshtui.settings.toml_file import TomlFile, read_bytes, read_toml
 from gshtui.system.json_types import is_object
 from gshtui.text.sanitise import one_line

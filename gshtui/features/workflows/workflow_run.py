@@ -32,7 +32,6 @@ from gshtui.bus.events.workflow_events import (
 from gshtui.bus.workflow_data import RunState, StepHead, StepResult, WorkflowRunRow
 from gshtui.commands.declaration import Assessment, Effect
 from gshtui.features.workflows import templates
-from gshtui.features.workflows.agent_step import AgentRequest, StepAgents, Stream
 from gshtui.features.workflows.definition import (
     LlmAction,
     PythonAction,
@@ -45,6 +44,7 @@ from gshtui.features.workflows.definition import (
     WorkflowStep,
     templates_in,
 )
+from gshtui.features.workflows.step_agents import AgentRequest, StepAgents, Stream
 from gshtui.features.workflows.step_process import (
     StepCall,
     StepPlace,

@@ -40,9 +40,8 @@ from gshtui.fleet.core.ports import (
     SetupPlan,
 )
 from gshtui.fleet.lifecycle.agent_buses import AgentBuses
-from gshtui.fleet.lifecycle.handlers import FleetHandlers, Reports
+from gshtui.fleet.lifecycle.handlers import FleetHandlers, Reports, WaitingLine
 from gshtui.fleet.lifecycle.reconciler import JournalReader, Reconciler
-from gshtui.fleet.lifecycle.waiting_line import WaitingLine
 from gshtui.store.engine.store_errors import PASSING, StoreError
 from gshtui.store.record.store import Store
 from gshtui.system.caller_environment import AGENT, caller_environ, caller_pid

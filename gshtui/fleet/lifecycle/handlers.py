@@ -1,11 +1,13 @@
 """The fleet's event handlers: requests for new agents, agents' own events, and parents that are back.
-Also reports: what an agent leaves when it ends or answers, and delivering that to its parent exactly once.
+Also reports: what an agent leaves when it ends or answers, and delivering that to its parent exactly once;
+and who waits for the person, in the status line of our own tmux server.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
@@ -13,15 +15,16 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.agent_reducer import ROW_EVENTS, apply_event, differences
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
-from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawnRequested
+from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded, AgentSpawnRequested
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionOpened
-from gshtui.fleet.core.fleet_context import FleetContext, is_over
+from gshtui.fleet.core.fleet_context import FleetContext, is_away, is_over
 from gshtui.fleet.core.ports import FleetError
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.text.sanitise import plain
+from gshtui.tmux.server import USERS_OWN
 from gshtui.tmux.tmux_errors import TmuxError
 
 REPORT_SHOWN = 8_000
@@ -204,3 +207,38 @@ class FleetHandlers:
                     row = await self._context.rows.change(row.id, parent_session=event.session)
             if is_over(row) and row.parent_session == event.session:
                 await self._reports.hand_over(row)
+
+
+class WaitingLine:
+    """Follows the agents of this hub until `stop`."""
+
+    def __init__(self, context: FleetContext) -> None:
+        self._context = context
+        self._shown: dict[tuple[str, str], str] = {}
+        """Server and session → the name noted there; empty: none."""
+        self._subscription = context.bus.subscribe(self._handle_events, AgentChanged, name="waiting line")
+
+    async def stop(self) -> None:
+        """Stop following. What is noted stays, for the hub that takes over."""
+        self._subscription.unsubscribe()
+
+    async def _handle_events(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            if isinstance(event, AgentChanged):
+                await self._note(event.row)
+
+    async def _note(self, row: AgentRow) -> None:
+        place = (row.socket, row.tmux_session)
+        if row.owner != os.getpid() or not row.pane or not row.tmux_session or row.socket in ("", USERS_OWN):
+            return
+        if is_away(row):
+            return
+        waits = row.needs_you and not row.ended and not row.killed
+        name = row.name if waits else ""
+        if self._shown.get(place) == name:
+            return
+        self._shown[place] = name
+        try:
+            await self._context.terminals.server(row.socket).note_waiting(row.tmux_session, name)
+        except TmuxError:
+            self._shown.pop(place, None)  # its session is gone, and the note with it; or the next change tries again

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,7 +17,6 @@ from msgspec.structs import replace
 
 from gshtui.headless import exits
 from gshtui.headless.commands.command_hub import Denied, HubNeeds, on_hub
-from gshtui.headless.commands.terminal_program import run_in_terminal
 from gshtui.headless.outcomes import outcome_code, print_outcome
 from gshtui.headless.runner import run_command, until_stopped
 from gshtui.headless.streams import (
@@ -242,3 +243,24 @@ async def _as_agent(hub: Hub, options: LineOptions, line: str) -> Outcome:
         raise
     finally:
         await gate.close()
+
+
+def run_in_terminal(line: str, needs_screen: bool) -> int:
+    """Run a shell line on this terminal until it ends; returns its exit code, as a shell says it."""
+    if needs_screen and not (os.isatty(0) and os.isatty(1)):
+        complain("this needs a terminal.", f"In a terminal, run: {line}")
+        return exits.USAGE
+
+    def spare(_number: int, _frame: object) -> None:
+        """What ctrl+c sends is for the program. A handler, since what is ignored stays ignored in the program."""
+
+    before = {number: signal.signal(number, spare) for number in (signal.SIGINT, signal.SIGQUIT)}
+    try:
+        code = subprocess.run(["/bin/sh", "-c", line], check=False).returncode
+    except OSError as error:
+        complain(f"cannot start a shell: {error.strerror}.")
+        return exits.ERROR
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return code if code >= 0 else 128 - code

@@ -258,7 +258,7 @@ def _finish(said: dict[str, Any], call: KeeperCall) -> int:
     if said.get("refused"):
         return exits.DENIED
     if "program" in said:
-        from gshtui.headless.commands.terminal_program import run_in_terminal
+        from gshtui.headless.commands.command_lines import run_in_terminal
 
         for part in said["before"]:
             print_outcome(part)

@@ -3,6 +3,7 @@
 It looks after the agents of every folder that no window looks after, the shells, and the mail. `fleet/keeper/keeper.py`
 starts it; `gsh-tui hub` shows and stops it. Whenever any setting changes, the process starts its program anew, with the
 same id in the same terminal: so it learns all of them in one way, and none can be forgotten.
+The hub in a window's own process (`--alone`) stands behind the same lock and socket, until the window ends.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import socket
 import sys
 import time
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -454,3 +455,33 @@ async def _goes_on(hub: Hub) -> bool:
         return bool(await hub.store.mail.find_all(("queued",), limit=1))
     except StoreError:
         return True  # the record says by itself that it cannot be read
+
+
+class OwnHub:
+    """See the module's text. Blocks for a moment while it is made."""
+
+    def __init__(self) -> None:
+        self._loaded = load_settings(quiet=True)
+        self._claim = KeeperClaim(self._loaded.settings.general.session_dir)
+        self._parts = AsyncExitStack()
+
+    def acquire(self) -> bool:
+        """Take the lock; false: another process is the hub. Raises `OSError`: there can be no record."""
+        return self._claim.acquire()
+
+    async def start(self) -> None:
+        """Begin, and listen to the window and to everybody else."""
+        from gshtui.hub.composition import build_hub
+
+        hub = build_hub(
+            HubOptions(Path.home(), self._loaded, respondent="nobody", parts=KEEPER_PARTS, where="the hub", keeper=True)
+        )
+        self._parts.push_async_callback(hub.stop)
+        await hub.start()
+        await self._parts.enter_async_context(listening(hub, after_logout=self._claim.after_logout))
+        self._claim.say_ready()
+
+    async def stop(self) -> None:
+        """End all that it does, and let another process be it."""
+        await self._parts.aclose()
+        self._claim.release()

@@ -47,9 +47,8 @@ from gshtui.commands.registry import Registry
 from gshtui.commands.shell_form import ShellForm
 from gshtui.fleet.core.agent_calls import AttachAgent
 from gshtui.hub.faces.command_watch import CommandWatch
-from gshtui.hub.faces.face_host import FaceHost
+from gshtui.hub.faces.face_host import FaceHost, other_place
 from gshtui.hub.faces.local_commands import LocalCommands
-from gshtui.hub.faces.surroundings import other_place
 from gshtui.hub.faces.workspaces import WorkspaceError, Workspaces
 from gshtui.hub.hub import Hub
 from gshtui.settings.loader import Loaded, load

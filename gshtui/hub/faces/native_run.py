@@ -181,7 +181,7 @@ class NativeRun:
         native = self._native = NativeAgent(spec, lambda: bool(self._link.hub))
         hub = self._hub = build_hub(native_options(native, loaded), bus, self._host)
         if spec.place and not spec.request.acp:
-            from gshtui.hub.parts.remote_part import connect_tools
+            from gshtui.hub.parts.native_part import connect_tools
 
             if failed := await self._connected_to(partial(connect_tools, hub, native), "tools"):
                 return self._give_up(failed)

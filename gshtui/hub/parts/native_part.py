@@ -1,6 +1,7 @@
 """The part for a native agent: its one conversation, its permitted tools, its budget and its mail.
 
-Needs store, guard and providers, and refuses to start without. Started by the agent's own hub (`native_run`).
+Needs store, guard and providers, and refuses to start without. Started by the agent's own hub (`native_run`). One
+whose tools act on another machine has them before its hub starts.
 """
 
 from __future__ import annotations
@@ -9,16 +10,18 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 from gshtui.agents.agent import Agent, LocalRoster
 from gshtui.agents.agent_factory import AgentCharacter, make_agent
 from gshtui.bus.agent_data import GuardMode
-from gshtui.bus.events.agent_events import UsageReported
+from gshtui.bus.events.agent_events import AgentStatusChanged, UsageReported
 from gshtui.bus.events.context_events import ContextCut
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.calls.call_service import CallService, person_name
 from gshtui.context.assembly.system_section import mode_section, system_sections
+from gshtui.context.log.blocks import Passage
 from gshtui.context.log.ports import Contribute, Contribution
 from gshtui.context.retrieval.shell_summary import shell_summary
 from gshtui.fleet.core.agent_terminals import AgentTerminals
@@ -29,19 +32,26 @@ from gshtui.fleet.mail.outbox import Addresses, MailOutbox
 from gshtui.fleet.native.permissions import is_permitted, permitted_registry, spending_limit, unknown_tools
 from gshtui.fleet.native.spec import Spec, SpecError, with_mode
 from gshtui.fleet.terminal_tools.commands import terminal_targets
-from gshtui.hub.call_contexts import IN_CALL, CallContexts
+from gshtui.hosts.host_errors import HostError
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import ACP_PARTS, NATIVE_PARTS, HubOptions
 from gshtui.hub.native_agent import NativeAgent
-from gshtui.hub.parts.agents_part import checkpoints_of, memory_of, open_roster, read_skills_section, surroundings
+from gshtui.hub.parts.agents_part import (
+    IN_CALL,
+    CallContexts,
+    checkpoints_of,
+    memory_of,
+    open_roster,
+    read_skills_section,
+    surroundings,
+)
 from gshtui.hub.parts.hook_part import watch_hooks
-from gshtui.hub.parts.remote_part import instructions_from
 from gshtui.hub.virtual_files import mount_calls
 from gshtui.providers.port import ProviderError
 from gshtui.settings.loader import Loaded
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
-from gshtui.tools.remote.remote_tools import RemoteTools
+from gshtui.tools.remote.remote_tools import LEFT_OUT, PASSING, RemoteTools
 
 _TASK = """\
 You were started by {who} for one task, and work in a terminal of your own. Nobody watches while you work: your last \
@@ -215,3 +225,54 @@ async def _converse(native: NativeAgent, store: Store, roster: LocalRoster, agen
         agent.expect_nothing()
     if agent.model_handle is not None:
         native.budget.spent_before(messages, agent.model_handle)
+
+
+_FIRST, _LONGEST = 1.0, 15.0
+"""Seconds between attempts to reach the machine."""
+
+
+async def connect_tools(hub: Hub, native: NativeAgent) -> None:
+    """Connect to the machine where the agent of this hub works, however long that takes; does nothing for others.
+    Raises `HostError`: it cannot be used until a person does something.
+    """
+    spec = native.spec
+    host, _, folder = spec.place.partition(":")
+    if not host:
+        return
+
+    def tell(why: str) -> None:
+        status = "tool" if tools.waiting else "starting"
+        doing = why or f"{tools.waiting} on {host}"
+        hub.bus.publish(AgentStatusChanged(agent=spec.agent, status=status, doing=doing))
+
+    def note(text: str, hint: str) -> None:
+        hub.bus.publish(Noticed(level="warning", text=f"On {host}: {text}", hint=hint, about=spec.agent))
+
+    tools = RemoteTools(hub.offers.hosts.link(host), folder, spec.token, hub.options.paths, tell=tell, note=note)
+    native.tools_there = tools
+    hub.offers.acting = partial(tools.acting, files=hub.files)
+    hub.offers.leave_out(LEFT_OUT)
+    hub.parts.stops_with("tools on another machine", tools.close)
+    pause = _FIRST
+    while True:
+        try:
+            await tools.connect()
+            return
+        except HostError as error:
+            if error.kind not in PASSING:
+                raise
+            tell(f"waiting for {host}: {error.message}")
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, _LONGEST)
+
+
+def instructions_from(tools: RemoteTools) -> Contribute:
+    """The files with instructions for agents that are where its tools act."""
+
+    async def contribute(_new: bool) -> Contribution:
+        facts = await tools.read_facts()
+        return Contribution(
+            tuple(Passage("system", one.source, one.text, path=one.path, kind="file") for one in facts.instructions)
+        )
+
+    return contribute

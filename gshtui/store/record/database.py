@@ -1,7 +1,8 @@
 """Opens the record's file (folder, lock, pragmas, check, recovery, migration) and keeps its one connection on its
 thread.
 
-Also defines what is possible without write access. Links, other users' files and newer formats are refused.
+Also defines what is possible without write access. Links, other users' files and newer formats are refused. A
+damaged record is set aside untouched, and what can be read of it is copied into a new one.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, TypeVar
 from urllib.parse import quote
@@ -21,9 +23,10 @@ import aiosqlite
 import msgspec
 
 from gshtui.store.engine import migrations, record_files
+from gshtui.store.engine.record_files import beside, with_companions
 from gshtui.store.engine.store_errors import StoreError, closed, from_sqlite, is_corrupt, is_index_damage
 from gshtui.store.engine.table import Notice, Work
-from gshtui.store.record import recovery
+from gshtui.system.files import private_files
 
 Synchronous = Literal["normal", "full"]
 
@@ -75,7 +78,7 @@ def open_file(path: Path, synchronous: Synchronous, opened: OpenedFile) -> sqlit
 
 
 def _open_writable(path: Path, synchronous: Synchronous, opened: OpenedFile) -> sqlite3.Connection:
-    recovery.finish_interrupted(path)
+    finish_interrupted(path)
     if not record_files.check_files(path):
         record_files.create_file(path)  # an empty one: SQLite drops a log left behind by an earlier file
     connection: sqlite3.Connection | None = None
@@ -89,7 +92,7 @@ def _open_writable(path: Path, synchronous: Synchronous, opened: OpenedFile) -> 
                 connection.close()
             raise
     try:
-        opened.notices.append(recovery.recover(path, lambda new: _prepared(new, synchronous)))
+        opened.notices.append(recover(path, lambda new: _prepared(new, synchronous)))
     finally:
         # Only once the files have their new names: the last one to close a record merges its log into it, and the
         # damaged one must stay as it was found.
@@ -99,9 +102,9 @@ def _open_writable(path: Path, synchronous: Synchronous, opened: OpenedFile) -> 
 
 
 def _demand_sound(connection: sqlite3.Connection, path: Path) -> None:
-    if recovery.is_marked(path):
+    if is_marked(path):
         raise StoreError("corrupt", f"The record {path} is damaged.")
-    if path.stat().st_size <= CHECK_AT_OPEN and (problems := recovery.quick_check(connection)):
+    if path.stat().st_size <= CHECK_AT_OPEN and (problems := quick_check(connection)):
         raise StoreError("corrupt", f"The record {path} is damaged: {problems[0]}.")
 
 
@@ -303,7 +306,7 @@ class Database(aiosqlite.Connection):
 
     def _heal(self) -> None:
         """The file is damaged: recover it as the next start would."""
-        recovery.mark(self.path)
+        mark_damaged(self.path)
         self._reopen()
 
     def _reopen(self) -> None:
@@ -327,3 +330,90 @@ def _put_back(connection: sqlite3.Connection, path: Path) -> bool:
             stray.unlink(missing_ok=True)  # a log without its file would be replayed into the new one
         copy.rename(path)
     return True
+
+
+Prepare = Callable[[Path], sqlite3.Connection]
+
+
+def quick_check(connection: sqlite3.Connection) -> list[str]:
+    """What is wrong with the file's structure; empty if it is intact. Takes as long as reading the file."""
+    found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(5)")]
+    return [] if found == ["ok"] else found
+
+
+def mark_damaged(path: Path) -> None:
+    """Remember for the next start that the record was found damaged."""
+    beside(path, ".damaged").touch(mode=0o600)
+
+
+def is_marked(path: Path) -> bool:
+    """Whether it was found damaged and not recovered yet."""
+    return beside(path, ".damaged").exists()
+
+
+def recover(path: Path, prepare: Prepare) -> tuple[str, str]:
+    """Replace the damaged record with a new one that holds everything still readable.
+
+    Args:
+        path: the damaged record.
+        prepare: opens an empty file with our pragmas.
+
+    Returns:
+        What to tell a person: how much was recovered, and where the damaged file is.
+    """
+    from gshtui.store.record import record_copy  # late import: it knows every table, and only a damaged record needs it
+
+    room = _room(path)
+    shutil.rmtree(room, ignore_errors=True)
+    private_files.make_folder(room)
+    copy, fresh, template = room / "old.db", room / "new.db", room / "empty.db"
+    shutil.copyfile(path, copy)
+    if (log := beside(path, "-wal")).exists():
+        shutil.copyfile(log, beside(copy, "-wal"))
+    _empty(template, prepare).close()
+    with contextlib.closing(_empty(fresh, prepare)) as target:
+        told = record_copy.copy_all(copy, template, target)
+    fresh.rename(room / "complete.db")
+    kept = _swap(path)
+    return told, f"The damaged file is kept as {kept}."
+
+
+def finish_interrupted(path: Path) -> None:
+    """Finish a recovery whose process died; call before the record is read."""
+    room = _room(path)
+    if not room.exists():
+        return
+    if (room / "complete.db").exists() and not path.exists():
+        _swap(path)
+    shutil.rmtree(room, ignore_errors=True)
+
+
+def _room(path: Path) -> Path:
+    return beside(path, ".recovering")
+
+
+def _swap(path: Path) -> Path:
+    kept = beside(path, time.strftime(".corrupt-%Y%m%d-%H%M%S"))
+    number = 1
+    while kept.exists():
+        number += 1
+        kept = beside(path, time.strftime(f".corrupt-%Y%m%d-%H%M%S-{number}"))
+    for old, new in zip(with_companions(path), with_companions(kept), strict=True):
+        if old.exists():
+            old.rename(new)
+    _, log, index = with_companions(kept)
+    if not (log.exists() and log.stat().st_size):
+        for useless in (log, index):
+            useless.unlink(missing_ok=True)
+    room = _room(path)
+    (room / "complete.db").rename(path)
+    path.chmod(0o600)
+    beside(path, ".damaged").unlink(missing_ok=True)
+    shutil.rmtree(room, ignore_errors=True)
+    return kept
+
+
+def _empty(path: Path, prepare: Prepare) -> sqlite3.Connection:
+    connection = prepare(path)
+    migrations.migrate(connection, path)
+    return connection

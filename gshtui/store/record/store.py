@@ -23,7 +23,7 @@ from urllib.parse import quote
 from gshtui.store.engine.record_files import beside
 from gshtui.store.engine.store_errors import StoreError, from_sqlite, is_index_damage
 from gshtui.store.engine.table import Notice
-from gshtui.store.record import recovery
+from gshtui.store.record import database
 from gshtui.store.record.database import CHECK_AT_OPEN, Database, Synchronous
 from gshtui.store.record.record_writer import RETRY_EVERY, RecordWriter
 from gshtui.store.tables.hold_table import HoldTable
@@ -102,7 +102,7 @@ class IntegrityChecker:
         if not faults:
             beside(path, ".checked").touch(mode=0o600)
             return
-        recovery.mark(path)
+        database.mark_damaged(path)
         self._on_notice(
             f"The record {path} is damaged: {faults[0]}.",
             "Close every gsh-tui, then start one: it recovers what is readable, and keeps the damaged file.",
@@ -113,7 +113,7 @@ class IntegrityChecker:
         with contextlib.closing(self._open()) as connection:
             self._connection = connection
             try:
-                return recovery.quick_check(connection)
+                return database.quick_check(connection)
             except sqlite3.OperationalError:
                 return None
             except sqlite3.DatabaseError as error:

@@ -37,9 +37,10 @@ from gshtui.guard.approval.answer_keys import (
 )
 from gshtui.guard.approval.open_approvals import APPROVAL_EVENTS
 from gshtui.guard.approval.question_text import question_parts
-from gshtui.ui.approvals.answer_fields import AnswerFields
+from gshtui.ui.approvals.answer_fields import DENIES, RULE_VOID, SOON, VOID, AnswerFields
 from gshtui.ui.approvals.approvals_state import (
     ApprovalsState,
+    QuestionSight,
     asked_fields,
     being_answered,
     choice_of_key,
@@ -48,13 +49,11 @@ from gshtui.ui.approvals.approvals_state import (
     reduce_approvals,
     turned_to,
     turned_to_agent,
+    unread_answers,
     without_question,
 )
 from gshtui.ui.approvals.question_panel import ShownQuestion, WaitingQuestion, draw_question, waiting_row
-from gshtui.ui.approvals.question_sight import QuestionSight, unread_answers
 from gshtui.ui.approvals.question_view import Answers, QuestionView
-from gshtui.ui.approvals.reason_input import DENIES, SOON, VOID
-from gshtui.ui.approvals.rule_form import RULE_VOID
 from gshtui.ui.kit.keys.bound_keys import BoundKeys, key_of
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of, pressed_at

@@ -11,9 +11,8 @@ from typing import Any, Literal, NamedTuple
 
 from textual.screen import Screen
 
-from gshtui.ui.kit.keys.bound_keys import printed_key
+from gshtui.ui.kit.keys.bound_keys import is_sent, printed_key
 from gshtui.ui.kit.keys.key_table import DIFF, KEYS, hint_word
-from gshtui.ui.kit.keys.sendable_keys import is_sent
 from gshtui.ui.kit.textual.driver import sends_every_key
 from gshtui.ui.kit.textual.typed_app import app_of
 

@@ -21,8 +21,7 @@ from gshtui.ui.kit.widgets.box import Box
 from gshtui.ui.kit.widgets.filtered_list import FilteredList
 from gshtui.ui.kit.widgets.fitted_text import fit_middle
 from gshtui.ui.kit.widgets.list_rows import TableColumn, aligned, give_way, room_left
-from gshtui.ui.settings.setting_names import ORDER
-from gshtui.ui.settings.setting_rows import SettingRow
+from gshtui.ui.settings.setting_rows import ORDER, SettingRow
 
 _NARROW = 66
 """Cells of a row below which a value is worth more than where it comes from, and than its raw name."""

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from textual.widget import AwaitMount
 
     from gshtui.ui.kit.widgets.search_line import SearchLine
-    from gshtui.ui.shell.log_position import LogPosition
-    from gshtui.ui.shell.shell_view import ShellLogBody, ShellLogView
+    from gshtui.ui.shell.shell_view import LogPosition, ShellLogBody, ShellLogView
 
 
 EMPTY = "No shell commands yet: {terminal.shared} to open a shell, ! to run a command."

@@ -19,10 +19,9 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from gshtui.ui.kit.keys.bound_keys import key_of, printed_key
+from gshtui.ui.kit.keys.bound_keys import is_sent, key_of, printed_key
 from gshtui.ui.kit.keys.key_bar import shown_keys
 from gshtui.ui.kit.keys.key_table import KEYS, bind
-from gshtui.ui.kit.keys.sendable_keys import is_sent
 from gshtui.ui.kit.textual.driver import sends_every_key
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widgets.box import Box

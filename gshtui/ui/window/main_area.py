@@ -25,8 +25,8 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptEditRequested, PromptSubmitted, TurnStarted
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.system.expected_error import ExpectedError
+from gshtui.ui.approvals.answer_fields import as_reason
 from gshtui.ui.approvals.approvals_pane import ApprovalsPane
-from gshtui.ui.approvals.reason_input import as_reason
 from gshtui.ui.kit.bridge import Bridge, NotReady
 from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.keys.key_table import KEYS

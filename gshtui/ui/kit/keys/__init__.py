@@ -1,5 +1,5 @@
 """The keys of the whole window.
 
-`key_table.py` is the one list of them; `keymap.py` puts the person's own on it, `bound_keys.py` binds a widget's,
-`key_bar.py` shows them, and `sendable_keys.py` knows which a terminal can send.
+`key_table.py` is the one list of them; `keymap.py` puts the person's own on it, `bound_keys.py` binds a widget's
+and knows which a terminal can send, and `key_bar.py` shows them.
 """

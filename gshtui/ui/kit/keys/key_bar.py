@@ -14,9 +14,8 @@ from textual.content import Content
 from textual.signal import Signal
 from textual.widget import Widget
 
-from gshtui.ui.kit.keys.bound_keys import printed_key
+from gshtui.ui.kit.keys.bound_keys import is_sent, printed_key, sent_first
 from gshtui.ui.kit.keys.key_table import ANYWHERE, IN_PANE, KEYS, PANES, hint_word
-from gshtui.ui.kit.keys.sendable_keys import is_sent, sent_first
 from gshtui.ui.kit.textual.driver import sends_every_key
 from gshtui.ui.kit.textual.key_bindings import keymap_of
 from gshtui.ui.kit.textual.typed_app import app_of
