@@ -212,12 +212,11 @@ def test_a_change_of_which_only_a_sign_is_shown_is_not_whole(recorded: Shot) -> 
         assert asked.question.partial
 
 
-@pytest.mark.parametrize("name", ["01-command", "02-line"])
-def test_a_command_that_codex_cuts_to_its_screen_is_not_whole(name: str) -> None:
-    shot = next(shot for shot in SHOTS if shot.file.match(f"codex/*/long-80x24/{name}.txt"))
-    asked = read("codex", shot.lines, shot.told)
+@for_each([shot for shot in SHOTS if shot.file.match("long-80x24/*.txt")])
+def test_a_command_that_is_cut_to_its_screen_is_not_whole(shot: Shot) -> None:
+    asked = read(shot.program, shot.lines, shot.told)
     assert asked is not None and asked.question.partial
-    assert {one.means for one in asked.question.choices if one.key not in asked.question.uncounted} <= {"words"}
+    assert {one.means for one in asked.question.choices if one.key not in asked.question.uncounted} <= {"deny", "words"}
 
 
 def test_a_line_of_a_command_that_asks_is_not_the_question_where_that_is_far_above() -> None:
@@ -244,12 +243,14 @@ def test_what_codex_asks_for_in_its_plan_mode_is_answered_by_the_choices_of_its_
         assert found is None or not found.question.choices, "what is not numbered through has no digits"
 
 
-def test_a_command_of_more_rows_than_a_box_surely_shows_is_not_whole() -> None:
-    shot = next(shot for shot in SHOTS if shot.file.match("opencode/*/day-80x24/04-command.txt"))
-    for count, partial in ((6, False), (7, True)):
-        lines = commanded(shot.lines, "touch made.txt", [f"echo line {n}" for n in range(count)])
-        asked = read("opencode", lines, shot.told)
-        assert asked is not None and len(asked.question.choices) == 3 and asked.question.partial == partial
+@pytest.mark.parametrize(("program", "scene", "most"), [("opencode", "day", 6), ("vibe", "ask", 5)])
+def test_a_command_of_more_rows_than_a_box_surely_shows_is_not_whole(program: str, scene: str, most: int) -> None:
+    shot = next(shot for shot in SHOTS if shot.file.match(f"{program}/*/{scene}-80x24/04-command.txt"))
+    for count, gone in ((most, 0), (most + 1, 0), (most, 14)):
+        lines = commanded(shot.lines, "touch made.txt", [f"echo line {n}" for n in range(count)])[gone:]
+        asked = read(program, lines, shot.told)
+        assert asked is not None and len(asked.question.choices) >= 3
+        assert asked.question.partial == (count > most or gone > 0)
 
 
 def test_a_sentence_of_a_programs_own_is_one_line_and_nothing_else_is_joined() -> None:

@@ -34,6 +34,10 @@ MOST = 9
 """Choices: one digit is one key."""
 
 
+_PART = 4
+"""Of a screen's rows, one in so many is surely there for what is asked about, in a terminal that is not high."""
+
+
 class ReadQuestion(msgspec.Struct, frozen=True):
     """A question with what is needed to answer it by keys."""
 
@@ -105,7 +109,7 @@ def question_above(
     if (planned := plan_above(rules, whole, start)) is not None:
         first, complete = planned
         start, about = first, [*indented(whole[first:start]), *about]
-    complete = complete and not 0 < rules.fits < len(about)
+    complete = complete and not (rules.fits and len(about) > min(rules.fits, (len(whole) + 1) // _PART))
     asked = with_change(rules, subject, about, beside, whole, start)
     detail = plain("\n".join(asked.about)).strip("\n")
     choices, said = offered_choices(rules, labels, abouts), _said(labels, abouts)
