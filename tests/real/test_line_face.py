@@ -202,8 +202,8 @@ def test_agents_that_ask_are_a_line_each(capfd: pytest.CaptureFixture[str]) -> N
         face.run_line(line)
         said = capfd.readouterr().out.splitlines()
         assert len(said) == 4
-        assert said[2].startswith("fix-2 needs you. It asks: Run make test? in /src ⏎ in /src ⏎ in /src ⏎ ")
-        assert said[2].endswith("…. /agent answer fix-2 has its choices.")
+        assert said[2].startswith("fix-2 needs you. It asks: Run make test? in /src ⏎ in /src ⏎ ")
+        assert said[2].endswith(" ⏎ in /src. /agent answer fix-2 has its choices.")
 
 
 def test_agents_that_are_over_need_nobody(capfd: pytest.CaptureFixture[str]) -> None:
