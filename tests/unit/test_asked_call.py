@@ -18,9 +18,11 @@ LOADED = profiles.load(Path("/nonexistent"))
 LONG = "; ".join(f"touch file-{n}.txt" for n in range(60))
 
 
-def transcript(folder: Path, *calls: tuple[str, dict[str, Any]], answered: int = 0) -> ProgramTranscript:
+def transcript(
+    folder: Path, *calls: tuple[str, dict[str, Any]], answered: int = 0, program: str = "claude"
+) -> ProgramTranscript:
     """A conversation that ends with these calls, of which the first few have results."""
-    book = TranscriptBuilder(folder / "t.jsonl", "claude")
+    book = TranscriptBuilder(folder / "t.jsonl", program)
     book.add_text("user", "Do it.", 1.0, "m1")
     for number, (name, arguments) in enumerate(calls):
         book.add_call(f"c{number}", name, arguments, 2.0, "m2")
@@ -50,7 +52,9 @@ def test_a_command_whose_box_leaves_words_out_is_known_by_its_heading(tmp_path: 
     )
     box = "touch made.txt && echo 'a long line that goes on and on\n  /tmp/somewhere/else/in/a/folder.txt\n  touch z"
     asked = asks(f"{heading} &&\n  touch z\n\n{box}", "Allow execution of: 'touch, echo'?")
-    whole = with_call(asked, transcript(tmp_path, ("run_shell_command", {"command": command})), tmp_path)
+    whole = with_call(
+        asked, transcript(tmp_path, ("run_shell_command", {"command": command}), program="qwen"), tmp_path
+    )
     assert (whole.detail, whole.partial) == (command, False)
 
 
@@ -169,32 +173,116 @@ def codex_asks(size: str, name: str) -> OpenQuestion:
 def test_a_patch_is_shown_whole_where_its_record_agrees_with_the_screen(tmp_path: Path, size: str, name: str) -> None:
     asked, folder = codex_asks(size, name), Path("/home/u/project")
     ((tool, given),) = calls("codex", folder)[name]
-    whole = with_call(asked, transcript(tmp_path, (tool, given)), folder)
+
+    def told(*calls: tuple[str, dict[str, Any]], answered: int = 0) -> OpenQuestion:
+        return with_call(asked, transcript(tmp_path, *calls, answered=answered, program="codex"), folder)
+
+    whole = told((tool, given))
     assert not whole.partial and not whole.changeless and whole.id == asked.id
     lines = [line for line in given["cmd"].split("\n") if line[:1] in ("+", "-")]
     assert lines == [
         line for line in whole.diff.split("\n") if line[:1] in ("+", "-") and line[:3] not in ("+++", "---")
     ]
     assert "Destination: /home/u/project/" in whole.beside and "Details" not in whole.beside
-    another = given["cmd"].replace("notes.txt", "other.txt").replace("new.txt", "other.txt")
-    longer = given["cmd"].replace("\n*** End Patch", "\n+rm -rf ~\n*** End Patch")
-    then = given["cmd"] + "\nrm -rf ~"
-    odd = given["cmd"].replace("\n*** End Patch", "\nrm -rf ~\n*** End Patch")
-    for cmd in (another, longer, then, odd, given["cmd"].replace("'EOF'", "EOF")):
-        assert with_call(asked, transcript(tmp_path, (tool, {"cmd": cmd})), folder) == asked, cmd
-    assert with_call(asked, transcript(tmp_path, (tool, given), (tool, given)), folder) == asked
-    assert with_call(asked, transcript(tmp_path, (tool, given), answered=1), folder) == asked
+    cmd = given["cmd"]
+    another = cmd.replace("notes.txt", "other.txt").replace("new.txt", "other.txt")
+    longer = cmd.replace("\n*** End Patch", "\n+rm -rf ~\n*** End Patch")
+    lines = cmd.replace("\n-line", "\n-ine").replace("\n+one", "\n+ne")
+    odd = cmd.replace("\n*** End Patch", "\nrm -rf ~\n*** End Patch")
+    for wrong in (another, longer, lines, odd, cmd + "\nrm -rf ~", cmd.replace("'EOF'", "EOF")):
+        assert told((tool, {"cmd": wrong})) == asked, wrong
+    for unread in ("cd . && " + cmd, cmd.replace("Patch\n", "Patch\n*** Environment ID: x\n", 1)):
+        assert told((tool, {"cmd": unread}), (tool, given)) == asked
+    for more in ({"command": cmd}, {"Cmd": cmd}, {"shell": "/bin/other"}):
+        assert told((tool, given | more)) == asked
+    assert told(("shell", {"command": ["bash", "-lc", cmd]}), (tool, given)) == asked
+    assert told((tool, given), (tool, given)) == asked
+    assert told((tool, given), answered=1) == asked
+    assert told(("web_search", {"query": "x"}), (tool, given)) == whole
+
+
+EDITS = "Would you like to make the following edits?"
+
+
+def patched(folder: Path, text: str, parts: str) -> OpenQuestion:
+    """The question about these parts of a patch of a file that holds this text."""
+    (folder / "notes.txt").write_text(text, "utf-8")
+    book = TranscriptBuilder(folder / "t", "codex")
+    book.add_text("user", "Do it.", 1.0, "m1")
+    book.add_call("c", "apply_patch", f"*** Begin Patch\n*** Update File: notes.txt\n{parts}*** End Patch", 1.0, "m")
+    row = next(line for line in parts.split("\n") if line.startswith(("+", "-")))
+    asked = asks(f"    2 {row}\n\nDestination: {folder}/notes.txt", EDITS, partial=True)
+    return with_call(asked, book.transcript, folder)
 
 
 def test_a_patch_of_a_file_that_is_there_says_where_it_changes_it(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("one\ntwo\nthree\n", "utf-8")
-    patch = "*** Begin Patch\n*** Update File: notes.txt\n*** Move to: b.txt\n@@ def f\n one\n-two\n+2\n*** End Patch"
-    destination = f"Destination: {tmp_path}/notes.txt"
-    book = TranscriptBuilder(tmp_path / "t", "codex")
-    book.add_call("c", "apply_patch", patch, 1.0, "m")
-    told = book.transcript
-    whole = with_call(asks(destination, "Would you like to make the following edits?", partial=True), told, tmp_path)
+    parts = "*** Move to: b.txt\n@@\n one\n-two\n+2\n"
+    whole = patched(tmp_path, "one\ntwo\nthree\n", parts)
     assert "+++ b/notes.txt → b.txt" in whole.diff and "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three" in whole.diff
-    (tmp_path / "notes.txt").write_text("one\ntwo\n" * 2, "utf-8")
-    whole = with_call(asks(destination, "Would you like to make the following edits?", partial=True), told, tmp_path)
+    whole = patched(tmp_path, "one\ntwo\n" * 2, parts)
     assert "@@ -1,2 +1,2 @@\n one\n-two\n+2" in whole.diff and "three" not in whole.diff
+
+
+@pytest.mark.parametrize(
+    ("text", "parts", "shown"),
+    [
+        ("a\nX\nb\nY\n", "@@\n a\n+Y\n@@\n-Y\n+Z\n", " a\n+Y\n X\n b\n-Y\n+Z\n"),
+        ("ab\nb \n", "@@\n-b\n+c\n", "@@ -1,1 +1,1 @@\n-b\n+c"),
+        ("x\ndef f\nx \n", "@@ def f\n-x\n+y\n", "@@ -1,2 +1,2 @@\n def f\n-x\n+y"),
+    ],
+    ids=["inserted before", "inside a line", "behind a line"],
+)
+def test_what_a_patch_changes_is_not_shown_in_another_place(tmp_path: Path, text: str, parts: str, shown: str) -> None:
+    assert shown in patched(tmp_path, text, parts).diff
+
+
+@pytest.mark.parametrize(
+    ("program", "tool", "given", "more"),
+    [
+        ("gemini", "replace", {"old_string": "two", "new_string": "2"}, {"newString": "harmless"}),
+        ("gemini", "replace", {"old_string": "two", "new_string": "2"}, {"replace_all": True}),
+        ("gemini", "write_file", {"content": "2"}, {"old_string": "two", "new_string": "harmless"}),
+        ("opencode", "edit", {"oldString": "two", "newString": "2"}, {"new_string": "harmless"}),
+        ("claude", "Write", {"content": "2"}, {"Content": "harmless"}),
+        ("vibe", "edit", {"old_string": "two", "new_string": "2"}, {"replace_all": "false"}),
+    ],
+)
+def test_a_call_with_more_than_its_tool_knows_changes_nothing(
+    tmp_path: Path, program: str, tool: str, given: dict[str, Any], more: dict[str, Any]
+) -> None:
+    (tmp_path / "notes.txt").write_text("one\ntwo\n", "utf-8")
+    given = {"filePath" if program == "opencode" else "file_path": str(tmp_path / "notes.txt")} | given
+    asked = asks("2 -two\n2 +2", "Apply this change to notes.txt?", partial=True)
+    assert "+2" in with_call(asked, transcript(tmp_path, (tool, given), program=program), tmp_path).diff
+    assert with_call(asked, transcript(tmp_path, (tool, given | more), program=program), tmp_path) == asked
+
+
+def test_one_call_of_many_that_wait_is_not_taken_for_the_one_that_asks(tmp_path: Path) -> None:
+    asked = asks(LONG[:200], partial=True)
+    told = transcript(tmp_path, ("Bash", {"command": LONG}), ("Unknown", {"command": f"{LONG}; rm -rf ~"}))
+    assert with_call(asked, told, tmp_path) == asked
+    echoes = [("Bash", {"command": f"echo {n}"}) for n in range(7)]
+    told = transcript(tmp_path, ("Bash", {"command": f"{LONG}; rm -rf ~"}), *echoes, ("Bash", {"command": LONG}))
+    assert with_call(asked, told, tmp_path) == asked
+    told = transcript(tmp_path, ("Bash", {"command": LONG}))
+    assert with_call(asked, told, tmp_path).detail == LONG
+    told.helped = True
+    assert with_call(asked, told, tmp_path) == asked
+    book = TranscriptBuilder(tmp_path / "t", "claude")  # of a long turn the end, where an earlier call may wait
+    book.add_call("c", "Bash", {"command": LONG}, 2.0, "m")
+    assert with_call(asked, book.transcript, tmp_path) == asked
+
+
+def test_a_plan_that_is_given_is_not_taken_for_the_one_that_was_written(tmp_path: Path) -> None:
+    (tmp_path / "plans").mkdir()
+    (tmp_path / "plans" / "p.md").write_text("# Tidy up\n\nrm -rf ~\n", "utf-8")
+    calls = (("Write", {"file_path": str(tmp_path / "plans" / "p.md")}), ("ExitPlanMode", {"plan": "# Tidy up\n"}))
+    asked = asks("Tidy up", "Would you like to proceed?", partial=True)
+    assert with_call(asked, transcript(tmp_path, *calls, answered=1), tmp_path) == asked
+
+
+def test_what_is_lost_of_a_file_that_cannot_be_read_is_not_taken_for_nothing(tmp_path: Path) -> None:
+    (tmp_path / "new.txt").write_bytes(b"\xff\n")
+    given = {"file_path": str(tmp_path / "new.txt"), "content": "a\n"}
+    asked = asks("", "Do you want to overwrite new.txt?", partial=True)
+    assert with_call(asked, transcript(tmp_path, ("Write", given)), tmp_path) == asked

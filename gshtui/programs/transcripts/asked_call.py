@@ -6,6 +6,7 @@ only if it is certain that the screen asks about it. Those that read files block
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -16,21 +17,24 @@ import msgspec
 from msgspec.structs import replace
 
 from gshtui.bus.agent_data import OpenQuestion
-from gshtui.programs.transcripts.program_transcript import ProgramTranscript, TranscriptQuery
+from gshtui.programs.transcripts.asked_arguments import arguments_of
+from gshtui.programs.transcripts.program_transcript import ProgramTranscript, TranscriptEntry, TranscriptQuery
 from gshtui.programs.transcripts.transcript_readers import READERS, home_of
-from gshtui.system.json_types import is_object, obj, seq, string
-from gshtui.text.foreign_json import parse_foreign_json
+from gshtui.system.json_types import string
 from gshtui.text.sanitise import literal, one_line
 from gshtui.text.unified_diff import is_cut, make_diff
 
-_TAIL = 2_000_000
-"""Bytes at a transcript's end in which the call is looked for."""
+_TAILS = (2_000_000, 24_000_000)
+"""Bytes at a transcript's end in which the last turn is looked for, one after the other: every call of it counts."""
+_DONE = frozenset({("codex", "web_search"), ("codex", "tool_search")})
+"""Calls that are recorded once they are over, without a result."""
 _ALIKE = 120
 """Characters, blanks left out, of a call that must be on the screen."""
 _LARGEST = 2_000_000
 """Characters of a file and of a change that are compared."""
 _COUNTED = re.compile(r"• .*\(\+(\d+) -(\d+)\)\n")
-_CAPITAL = re.compile(r"([A-Z])")
+_CHANGED = re.compile(r" *\d+ ([-+].*)")
+"""A row of the change that Codex shows."""
 _DRAWN = "←│"
 """Signs that programs draw into the rows of a command."""
 _HEADING = re.compile(r"(?:Edit|Create|Write|Overwrite|Update) file")
@@ -46,10 +50,14 @@ def whole_question(question: OpenQuestion, wanted: TranscriptQuery, environ: Map
         return question
     try:
         place = reader.find(wanted, environ, home_of(environ))
-        transcript = None if place is None else reader.read(place, _TAIL)
+        if place is None:
+            return question
+        transcript = reader.read(place, _TAILS[0])
+        if not _has_turn(transcript):
+            transcript = reader.read(place, _TAILS[1])
     except OSError:
         return question
-    return question if transcript is None else with_call(question, transcript, Path(wanted.cwd))
+    return with_call(question, transcript, Path(wanted.cwd))
 
 
 def with_call(question: OpenQuestion, transcript: ProgramTranscript, folder: Path) -> OpenQuestion:
@@ -58,8 +66,13 @@ def with_call(question: OpenQuestion, transcript: ProgramTranscript, folder: Pat
     """
     if transcript.plan and _ASKS_OF_PLAN.search(question.subject):
         return _with_plan(question, transcript)
-    told = [each for each in (_told(question, one, transcript, folder) for one in _waiting(transcript)) if each]
-    return told[0] if len(told) == 1 else question
+    given = _waiting(transcript)
+    return question if given is None else _told(question, given, transcript, folder) or question
+
+
+def _has_turn(transcript: ProgramTranscript) -> bool:
+    """Whether the last turn is there from its beginning."""
+    return bool(transcript.entries) and transcript.entries[-1].turn > 0
 
 
 def _with_plan(question: OpenQuestion, transcript: ProgramTranscript) -> OpenQuestion:
@@ -77,20 +90,22 @@ def _signs(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
 
-def _waiting(transcript: ProgramTranscript) -> list[dict[str, Any]]:
-    """The arguments of the calls that have no result yet, of the last message with calls."""
-    answered = {entry.call for entry in transcript.entries if entry.kind == "tool_result"}
-    calls = [entry for entry in transcript.entries if entry.kind == "tool_call" and entry.call not in answered]
-    found: list[dict[str, Any]] = []
-    for entry in calls[-8:]:
-        arguments = entry.text.partition(" ")[2]
-        try:
-            given = {"cmd": patch} if (patch := patch_in(arguments)) else parse_foreign_json(arguments.encode())
-        except ValueError:
-            continue
-        if is_object(given):
-            found.append({_CAPITAL.sub(r"_\1", name).lower(): value for name, value in given.items()})
-    return found
+def _waiting(transcript: ProgramTranscript) -> dict[str, Any] | None:
+    """The arguments of the one call that has no result yet; `None` if there are more, one that cannot be read, or
+    helpers, which ask about calls of their own.
+    """
+    waiting: list[TranscriptEntry] = []
+    for entry in transcript.entries:
+        if entry.kind == "tool_result":
+            waiting = [one for one in waiting if one.call != entry.call]
+        elif entry.kind == "tool_call" and (transcript.program, entry.text.partition(" ")[0]) not in _DONE:
+            waiting.append(entry)
+    if len(waiting) != 1 or transcript.helped or not _has_turn(transcript):
+        return None
+    tool, _, text = waiting[0].text.partition(" ")
+    if tool == "apply_patch" and (patch := patch_in(text)):
+        return {"command": patch}
+    return arguments_of(transcript.program, tool, text)
 
 
 def _told(
@@ -98,36 +113,43 @@ def _told(
 ) -> OpenQuestion | None:
     """The question with this call's arguments; `None` if it is not about them."""
     shown = _bare(f"{question.subject} {question.detail} {question.beside}")
-    command = string(given.get("command")) or string(given.get("cmd"))
+    command = string(given.get("command"))
     if (patch := patch_in(command)) and "Destination:" in question.detail:
         return _with_patch(question, patch, folder)
     if command:
         if not _is_shown(command, shown, cut=question.partial):
             return None
         return replace(question, detail=literal(command).strip("\n"), beside=_besides(question, command), partial=False)
-    path = string(given.get("file_path")) or string(given.get("absolute_path"))
+    path = string(given.get("path"))
     if path and Path(path).name in f"{question.subject} {question.detail} {question.beside}":
         name = one_line(path.removeprefix(f"{folder}/"), 400).lstrip("/")
         change = _change(given, folder / path, name)
         if change:
             beside = [line for line in question.beside.split("\n") if not _names_change(line.strip(), name)]
             return replace(question, detail="", diff=change, beside="\n".join(beside), partial=is_cut(change))
-    plan = string(given.get("plan")) or ("" if given else _written_plan(transcript))
+    plans = {string(given.get("plan")), "" if given.keys() - {"plan"} else _written_plan(transcript)} - {""}
+    plan = plans.pop() if len(plans) == 1 else ""
     if plan and _is_shown(next(filter(None, plan.splitlines()), "").lstrip("# "), shown, cut=question.partial):
         return replace(question, detail=literal(plan).strip("\n"), partial=False)
     return None
 
 
 def _with_patch(question: OpenQuestion, patch: str, folder: Path) -> OpenQuestion | None:
-    """The question with the change of this patch; `None` if its screen counts other lines, or names other files."""
+    """The question with the change of this patch; `None` if its screen counts other lines, names other files, or does
+    not begin with these lines.
+    """
     files = patched_files(patch)
     named = sorted(_bare(each) for each in question.detail.split("Destination:")[1:])
     heading = _COUNTED.match(question.detail)
-    counts = [str(sum(each.added for each in files)), str(sum(each.removed for each in files))]
+    signs = [line[0] for each in files for line in each.lines]
+    counts = [str(signs.count("+")), str(signs.count("-"))]
     if named != sorted(_bare(str(folder / each.path)) for each in files) or (heading and [*heading.groups()] != counts):
         return None
+    lines = [_bare(line) for each in sorted(files, key=lambda each: each.path) for line in each.lines]
+    rows = [_bare(row.group(1)) for line in question.detail.split("\n") if (row := _CHANGED.fullmatch(line))]
+    is_shown = 0 < len(rows) <= len(lines) and all(map(str.startswith, lines, rows))
     changes = [_patched(each, folder) for each in files]
-    if not all(changes):
+    if not is_shown or not all(changes):
         return None
     said = question.detail[question.detail.find("\n\n") :] if heading else question.detail
     diff = "".join(changes)
@@ -139,14 +161,24 @@ def _patched(file: PatchedFile, folder: Path) -> str:
     place = folder / file.path
     shown = [path.removeprefix(f"{folder}/") for path in (file.path, file.moved) if path]
     name, before = one_line(literal(" → ".join(shown)), 800), _read(place)
-    if file.kind == "Delete":
-        return make_diff(before, "", name) if before else ""
     if file.kind == "Add":
         return _change({"content": file.parts[0][1]}, place, name)
-    if before is not None and all(before.count(old) == 1 for old, _ in file.parts):
-        edits = [{"old_string": old, "new_string": new} for old, new in file.parts]
-        return _change({"edits": edits}, place, name)
+    after = None if before is None or file.headed else _placed(before, file.parts)
+    if before is not None and after is not None:
+        return make_diff(before, after, name)
     return "".join(make_diff(old, new, name) for old, new in file.parts)  # where in the file, nobody can tell
+
+
+def _placed(before: str, parts: list[tuple[str, str]]) -> str | None:
+    """A text with its parts replaced; `None` unless each is there once, in whole lines, each behind the one before."""
+    after, end, text = "", 0, f"\n{before}"
+    for old, new in parts:
+        at = text.find(f"\n{old}")
+        if not old or at < end or text.find(f"\n{old}", at + 1) >= 0:
+            return None
+        after += before[end:at] + new
+        end = at + len(old)
+    return after + before[end:]
 
 
 def _names_change(line: str, name: str) -> bool:
@@ -181,27 +213,16 @@ def _change(given: dict[str, Any], path: Path, name: str) -> str:
     """The change that a call would make, as a unified diff; empty if it is none, or cannot be told. `name`: of the
     file, for people.
     """
-    pairs = [(_text(each, "old_string"), _text(each, "new_string")) for each in seq(given.get("edits"))]
-    if "old_string" in given and "new_string" in given:
-        pairs = [(_text(given, "old_string"), _text(given, "new_string"))]
-    before = _read(path)
-    if "content" in given and not pairs:
-        return make_diff(before or "", _text(given, "content"), name, new=before is None)
-    if not pairs or sum(len(old) + len(new) for old, new in pairs) > _LARGEST:
+    before, old, new = _read(path), string(given.get("old")), string(given.get("new"))
+    if before is None and os.path.lexists(path):  # what is lost of it cannot be told
         return ""
-    after = before
-    for old, new in pairs:
-        if after is None or not old or old not in after:
-            after = None
-            break
-        after = after.replace(old, new, -1 if given.get("replace_all") else 1)
-    if before is not None and after is not None:
-        return make_diff(before, after, name)
-    return "".join(make_diff(old, new, name, new=not old and before is None) for old, new in pairs)
-
-
-def _text(given: object, name: str) -> str:
-    return string(obj(given).get(name))
+    if "content" in given:
+        return make_diff(before or "", given["content"], name, new=before is None)
+    if "old" not in given or "new" not in given or len(old) + len(new) > _LARGEST:
+        return ""
+    if before is not None and old and old in before:
+        return make_diff(before, before.replace(old, new, -1 if given.get("all") else 1), name)
+    return make_diff(old, new, name, new=not old and before is None)
 
 
 def _read(path: Path) -> str | None:
@@ -224,20 +245,21 @@ def _written_plan(transcript: ProgramTranscript) -> str:
 _GIVEN = re.compile(
     r"(?:apply_patch <<(['\"])(\w+)\1\n)?(\*{3} Begin Patch\n.*\n\*{3} End Patch)\n?(\2\n?)?", re.DOTALL
 )
-_FILE = re.compile(r"\*\*\* (Add|Delete|Update) File: (\S.*)")
+_FILE = re.compile(r"\*\*\* (Add|Update) File: (\S.*)")
 _MOVED = "*** Move to: "
-_END = "*** End of File"
 
 
 class PatchedFile(msgspec.Struct):
-    """One file. `parts`: what is replaced by what; of a new file, its text by nothing before."""
+    """One file. `parts`: what is replaced by what; of a new file, its text by nothing before. `lines`: those with a
+    sign. `headed`: it says behind which line a part is, which the part then begins with.
+    """
 
-    kind: Literal["Add", "Delete", "Update"]
+    kind: Literal["Add", "Update"]
     path: str
     moved: str = ""
     parts: list[tuple[str, str]] = msgspec.field(default_factory=list[tuple[str, str]])
-    added: int = 0
-    removed: int = 0
+    lines: list[str] = msgspec.field(default_factory=list[str])
+    headed: bool = False
 
 
 def patch_in(command: str) -> str:
@@ -251,17 +273,19 @@ def patched_files(patch: str) -> list[PatchedFile]:
     files, is_open = list[PatchedFile](), False
     for line in patch.split("\n")[1:-1]:
         if (found := _FILE.fullmatch(line)) is not None:
-            files.append(PatchedFile(cast("Literal['Add', 'Delete', 'Update']", found.group(1)), found.group(2)))
+            files.append(PatchedFile(cast("Literal['Add', 'Update']", found.group(1)), found.group(2)))
             is_open = files[-1].kind == "Add"
             files[-1].parts += [("", "")] if is_open else []
-        elif not files or files[-1].kind == "Delete":
+        elif not files:
             return []
         elif line.startswith(_MOVED) and not files[-1].parts:
             files[-1].moved = line.removeprefix(_MOVED)
         elif line.startswith("@@") and files[-1].kind == "Update":
-            files[-1].parts.append(("", ""))
+            heading = f"{words}\n" if (words := line[2:].removeprefix(" ")) else ""
+            files[-1].parts.append((heading, heading))
+            files[-1].headed |= bool(heading)
             is_open = True
-        elif line != _END and not (is_open and _took(files[-1], line)):
+        elif not (is_open and _took(files[-1], line)):
             return []
     return files
 
@@ -273,6 +297,5 @@ def _took(file: PatchedFile, line: str) -> bool:
         return False
     old, new = file.parts[-1]
     file.parts[-1] = old + words * (sign != "+"), new + words * (sign != "-")
-    file.added += sign == "+"
-    file.removed += sign == "-"
+    file.lines += [line] * (sign != " ")
     return True
