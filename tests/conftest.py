@@ -45,7 +45,7 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
-        gc.set_threshold(100_000, 10, 20)
+        gc.set_threshold(20_000, 10, 20)
         gc.enable()
 
 
