@@ -286,3 +286,17 @@ def test_what_is_lost_of_a_file_that_cannot_be_read_is_not_taken_for_nothing(tmp
     given = {"file_path": str(tmp_path / "new.txt"), "content": "a\n"}
     asked = asks("", "Do you want to overwrite new.txt?", partial=True)
     assert with_call(asked, transcript(tmp_path, ("Write", given)), tmp_path) == asked
+
+
+def test_a_question_that_has_no_room_on_its_screen_is_said_by_its_record_and_answered_there(tmp_path: Path) -> None:
+    shot = next(shot for shot in shots() if shot.file.match("claude/*/tall-80x24/01-question.txt"))
+    reading = read_screen(LOADED.get("claude"), shot.lines, shot.told["title"], shot.cursor, shot.width)
+    assert (reading.status, reading.dialog) == ("waiting", False) and reading.read is not None
+    words = [(f"Option {n} {'with many words ' * 8}".strip(), "What it does " * 20) for n in range(1, 5)]
+    options = [{"label": label, "description": about} for label, about in words]
+    call = ("AskUserQuestion", {"questions": [{"question": "Which of the twelve?", "options": options}]})
+    asked = with_call(reading.read.question, transcript(tmp_path, call), tmp_path)
+    assert (asked.subject, asked.choices) == ("Which of the twelve?", ())
+    assert [line.partition(":")[0] for line in asked.detail.split("\n")] == [f"- {label}" for label, _ in words]
+    other = ("AskUserQuestion", {"questions": [{"question": "Which?", "options": [{"label": "Another"}]}]})
+    assert with_call(reading.read.question, transcript(tmp_path, other), tmp_path) == reading.read.question

@@ -14,7 +14,7 @@ from gshtui.text.sanitise import one_line
 _TITLE = 80
 """Characters of a dialog's title that are kept."""
 _FRAMES = " │┃║╭╮╰╯"
-_FIRST = re.compile(r"\W*1[.)] \S")
+_FIRST, _LATER = re.compile(r"\W*1[.)] \S"), re.compile(r"\W*(?:[2-9]|1\d)[.)] \S")
 _COLUMNS = "   "
 """Between those of a heading, which is no title."""
 _TITLED = r"[╭┌]─+ (\S.*?) ─{3,}"
@@ -22,11 +22,12 @@ _TITLED = r"[╭┌]─+ (\S.*?) ─{3,}"
 
 
 def question_begin(rules: QuestionRules, text: Sequence[str]) -> int:
-    """The row below the lowest line that questions stand below; 0: there is none."""
+    """The row below the lowest line that questions stand below, and not choices alone; 0: there is none."""
     for pattern in filter(None, (rules.outer, rules.above)):
         edge = compile_linear(pattern)
-        if row := next((row + 1 for row in range(len(text) - 1, -1, -1) if edge.search(text[row])), 0):
-            return row
+        for row in range(len(text) - 1, -1, -1):
+            if edge.search(text[row]) and not _LATER.match(next(filter(None, text[row + 1 :]), "")):
+                return row + 1
     return 0
 
 

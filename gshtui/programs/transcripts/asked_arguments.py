@@ -14,7 +14,13 @@ _RUN = {"command": "command"}
 _EDIT = {"file_path": "path", "old_string": "old", "new_string": "new", "replace_all": "all"}
 _WRITE = {"file_path": "path", "content": "content"}
 _TOOLS = {
-    "claude": {"Bash": _RUN, "Edit": _EDIT, "Write": _WRITE, "ExitPlanMode": {"plan": "plan"}},
+    "claude": {
+        "Bash": _RUN,
+        "Edit": _EDIT,
+        "Write": _WRITE,
+        "ExitPlanMode": {"plan": "plan"},
+        "AskUserQuestion": {"questions": "questions"},
+    },
     "codex": {"exec_command": {"cmd": "command"}, "shell_command": _RUN},
     "gemini": {
         "run_shell_command": _RUN,
@@ -29,6 +35,7 @@ _TOOLS = {
     "qwen": {"run_shell_command": _RUN, "edit": _EDIT, "write_file": _WRITE, "exit_plan_mode": {"plan": "plan"}},
     "vibe": {"bash": _RUN, "edit": _EDIT, "write_file": _WRITE},
 }
+_TYPES = {"all": bool, "questions": list}
 _BESIDE = {
     *("description", "instruction", "justification", "timeout", "timeout_ms", "yield_time_ms", "max_output_tokens"),
     *("run_in_background", "is_background", "wait_for_previous", "login", "tty", "directory", "dir_path", "workdir"),
@@ -38,7 +45,9 @@ _BESIDE = {
 
 
 def arguments_of(program: str, tool: str, text: str) -> dict[str, Any] | None:
-    """A call's arguments by what they are: command, path, old, new, all, content, plan. `None`: it cannot be read."""
+    """A call's arguments by what they are: command, path, old, new, all, content, plan, questions. `None`: it cannot be
+    read.
+    """
     names = _TOOLS.get(program, {}).get(tool)
     try:
         given = parse_foreign_json(text.encode())
@@ -47,4 +56,4 @@ def arguments_of(program: str, tool: str, text: str) -> dict[str, Any] | None:
     if names is None or not is_object(given) or not given.keys() <= names.keys() | _BESIDE:
         return None
     found = {role: given[name] for name, role in names.items() if name in given}
-    return found if all(isinstance(value, bool if role == "all" else str) for role, value in found.items()) else None
+    return found if all(isinstance(value, _TYPES.get(role, str)) for role, value in found.items()) else None

@@ -20,7 +20,7 @@ from gshtui.bus.agent_data import OpenQuestion
 from gshtui.programs.transcripts.asked_arguments import arguments_of
 from gshtui.programs.transcripts.program_transcript import ProgramTranscript, TranscriptEntry, TranscriptQuery
 from gshtui.programs.transcripts.transcript_readers import READERS, home_of
-from gshtui.system.json_types import string
+from gshtui.system.json_types import objects, string
 from gshtui.text.sanitise import literal, one_line
 from gshtui.text.unified_diff import is_cut, make_diff
 
@@ -127,11 +127,23 @@ def _told(
         if change:
             beside = [line for line in question.beside.split("\n") if not _names_change(line.strip(), name)]
             return replace(question, detail="", diff=change, beside="\n".join(beside), partial=is_cut(change))
+    if (told := _asked_of(given, shown)) and not question.choices:
+        return replace(question, subject=one_line(literal(told[0]), 300), detail="\n".join(told[1:]))
     plans = {string(given.get("plan")), "" if given.keys() - {"plan"} else _written_plan(transcript)} - {""}
     plan = plans.pop() if len(plans) == 1 else ""
     if plan and _is_shown(next(filter(None, plan.splitlines()), "").lstrip("# "), shown, cut=question.partial):
         return replace(question, detail=literal(plan).strip("\n"), partial=False)
     return None
+
+
+def _asked_of(given: dict[str, Any], shown: str) -> list[str]:
+    """What a program asks a person, with a line for each answer, of which the screen shows one whole."""
+    for asked in objects(given.get("questions")):
+        options = objects(asked.get("options"))
+        answers = [(string(each.get("label")), string(each.get("description"))) for each in options]
+        if any(label and _bare(f"{label}{about}") in shown for label, about in answers):
+            return [string(asked.get("question")), *(literal(f"- {label}: {about}") for label, about in answers)]
+    return []
 
 
 def _with_patch(question: OpenQuestion, patch: str, folder: Path) -> OpenQuestion | None:
