@@ -267,6 +267,13 @@ def test_a_sentence_of_a_programs_own_is_one_line_and_nothing_else_is_joined() -
     assert found is not None and found.question.detail == f"echo {'a' * 70}\nbelow"
 
 
+@for_each([shot for shot in shots() if shot.file.match("tall-80x24/01-question.txt")])
+def test_a_question_whose_answers_overflow_needs_the_person_and_has_no_digits(shot: Shot) -> None:
+    found = read_screen(LOADED.get(shot.program), shot.lines, shot.told["title"], shot.cursor, shot.width)
+    assert (found.status, found.dialog) == ("waiting", False) and found.read is not None
+    assert found.read.question.choices == () and "no room on its screen" in found.read.question.subject
+
+
 def test_a_label_that_is_wrapped_is_whole_and_has_no_description() -> None:
     rule = "─" * 60
     label = "Yes, and do not ask again for commands that begin with make in /home/u/project"
