@@ -49,6 +49,12 @@ def make_diff(before: str, after: str, name: str, *, new: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
+def sizes_alone(before: str, after: str, name: str) -> str:
+    """The diff between two texts that are too large to be compared or shown."""
+    sizes = f"{len(before):,} characters before, {len(after):,} after …"
+    return f"--- a/{name}\n+++ b/{name}\n{_CONTINUES}{sizes}\n"
+
+
 def is_cut(diff: str) -> bool:
     """Whether a diff that was made here may leave out something of the change."""
     return any(line.startswith(_CONTINUES) or _CUT.search(line) for line in diff.split("\n"))

@@ -22,6 +22,7 @@ from gshtui.bus.messages import Usage
 from gshtui.features.acp.session_updates import updates_of
 from gshtui.fleet.acp.acp_files import program_invocation
 from gshtui.fleet.acp.acp_questions import CANCELLED, AcpQuestions, Option, options_of, outcome, question_of
+from gshtui.fleet.acp.acp_turn import merged
 from gshtui.guard.approval.gate import Gate
 from gshtui.guard.modes import AgentModes
 from gshtui.guard.rules.rule_book import parse_rules
@@ -296,11 +297,17 @@ def test_a_question_has_the_programs_own_words() -> None:
     assert [(choice.key, choice.label) for choice in asked.choices] == [("1", "Go on")]
 
 
+def _change(before: str | None, after: str) -> dict[str, Any]:
+    change = {"type": "diff", "path": "a", "oldText": before, "newText": after}
+    return {"kind": "edit", "title": "a", "content": [change]}
+
+
 @pytest.mark.parametrize(
     ("call", "partial"),
     [
         ({"kind": "execute", "title": "true", "rawInput": {"command": f"echo {'long ' * 90}; rm -rf ~"}}, False),
-        ({"kind": "execute", "title": f"`{'true; ' * 60}rm -rf ~`", "rawInput": {}}, True),
+        ({"kind": "execute", "title": f"`{'true; ' * 60}rm -rf ~`", "rawInput": {}}, False),
+        ({"kind": "execute", "title": f"`{'true; ' * 900}rm -rf ~`", "rawInput": {}}, True),
         ({"kind": "execute", "title": f"{'true; ' * 40}rm -rf ~"}, False),
         (_run(f"{'true; ' * 40}rm -rf ~") | {"title": f"{'true; ' * 40}rm -rf ~"}, False),
         (_run(f"true{' ' * 5_000}; rm -rf ~"), False),
@@ -309,7 +316,21 @@ def test_a_question_has_the_programs_own_words() -> None:
         (_run("rm -rf ~ #\rtrue"), False),
         ({"kind": "execute", "title": "rm -rf ~ #\rtrue"}, False),
         ({"kind": "other", "title": "deploy", "rawInput": {"force": "rm -rf ~"}}, False),
-        ({"kind": "edit", "title": "a", "content": [{"type": "diff", "path": "a", "newText": "x\n" * 900_000}]}, True),
+        ({"kind": "other", "title": f"{'deploy ' * 60}rm -rf ~"}, False),
+        ({"kind": "other", "title": f"{'deploy ' * 900}rm -rf ~…"}, True),
+        ({"kind": "other", "title": "a", "rawInput": {"b": "rm -rf ~"}, "locations": [{"path": "a"}]}, False),
+        ({"kind": "other", "title": "a", "rawInput": {"b": ["x"] * 100 + ["rm -rf ~"]}}, True),
+        ({"kind": "other", "title": "a", "rawInput": {f"k{n}": n for n in range(51)}}, True),
+        ({"kind": "other", "title": "a", "rawInput": {"b": [[[[[["rm -rf ~"]]]]]]}}, True),
+        ({"kind": "other", "title": "a", "rawInput": {"b": f"{' ' * 20_000}rm -rf ~"}}, True),
+        ({"kind": "other", "title": "a", "rawInput": {f"{'b' * 80}rm -rf ~": 1}}, True),
+        (_run("true", env={"A": "rm -rf ~"}), False),
+        (_run("true", cmd="rm -rf ~"), False),
+        (_change("x\n", "y\n") | {"rawInput": {"new_string": "y", "force": "rm -rf ~"}}, False),
+        (_change(None, "x\n" * 900_000), True),
+        (_change("x" * 3_000_000, "y"), True),
+        (_change("-- rm -rf ~\nselect 1;\n", "select 1;\n"), False),
+        (_change(None, "") | {"title": "rm -rf ~"}, False),
     ],
 )
 def test_what_is_asked_is_shown_whole_or_allows_nothing(call: dict[str, Any], partial: bool) -> None:
@@ -317,12 +338,21 @@ def test_what_is_asked_is_shown_whole_or_allows_nothing(call: dict[str, Any], pa
     assert report is not None
     asked = question_of(report, [Option("a", "Go on", "allow_once"), Option("n", "No", "reject_once")])
     assert asked.partial == partial and asked.uncounted == ({"1"} if partial else frozenset())
-    assert partial or "rm -rf ~" in f"{asked.subject}\n{asked.detail}"
+    assert partial or "rm -rf ~" in f"{asked.subject}\n{asked.detail}\n{asked.diff}"
+
+
+def test_what_was_cut_of_a_call_stays_cut_once_more_is_told_of_it() -> None:
+    first = call_report({"toolCallId": "1", "title": "deploy " * 900, "rawInput": {"a": "b"}})
+    then = call_report({"toolCallId": "1", "status": "pending"})
+    assert first is not None and then is not None
+    assert merged(first, then).cut and not merged(then, then).cut
 
 
 async def test_what_is_cut_off_a_line_is_allowed_by_no_rule(tmp_path: Path) -> None:
     for line in (f"git status{' ' * 30_000}; rm -rf ~", "rm -rf ~ #\rgit status"):
         assert (await _answered(tmp_path, _run(line), "ask", "person", RULES))[0] != "allowed"
+    for more in ("cmd", "args", "stdin"):
+        assert (await _answered(tmp_path, _run("git status", **{more: "rm -rf ~"}), "ask", "person", RULES))[0] == "ask"
     many = _run("") | {"rawInput": {"command": ["git", "status", *(["-s"] * 100), "x"]}}
     assert (await _answered(tmp_path, many, "ask", "person", RULES))[0] == "ask"
 

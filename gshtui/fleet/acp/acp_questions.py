@@ -25,7 +25,7 @@ from gshtui.bus.events.approval_events import ApprovalSettled
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation
 from gshtui.guard.approval.gate import Call, Gate, Verdict
-from gshtui.programs.acp.acp_updates import LONGEST_ARGUMENT, MOST_ITEMS, CallReport
+from gshtui.programs.acp.acp_updates import TITLE, CallReport
 from gshtui.programs.screen.choice_meaning import digits_of, meaning_of
 from gshtui.system.ids import new_id
 from gshtui.system.json_types import is_array, is_object
@@ -42,6 +42,12 @@ _READS = {"read": "read", "search": "grep"}
 _WRITES = ("edit", "delete", "move")
 _FOLDERS = ("cwd", "workdir", "working_dir", "workingDirectory", "directory", "dir_path")
 """What programs call the folder of a command."""
+_COMMANDS = {"command", "cmd", "args", "argv", "arguments", "stdin"}
+"""What programs call a command, and what else belongs to it."""
+_PATHS = {"path", "file_path", "filePath", "filepath", "absolute_path", "abs_path"}
+_TEXTS = {"content", "file_text", "changes", "edits", "replace_all", "replaceAll", "instruction"} | {
+    f"{which}_{what}" for which in ("old", "new") for what in ("string", "str", "text")
+}
 _SHELLS = ("sh", "bash", "zsh", "dash")
 _DETAIL = 4_000
 _MOST = 9
@@ -84,18 +90,18 @@ def command_of(report: CallReport) -> tuple[str, bool, str]:
     """The shell line that a call would run, whether the program says so in so many words, and in which folder.
 
     Where it says neither line nor folder, its title stands for the line: that is enough to refuse it, never to allow.
-    So is a line of which no more is kept.
+    So is a line of which no more is kept, or to which other arguments may belong.
     """
     given = report.arguments or {}
     folder = next((str(given[name]) for name in _FOLDERS if isinstance(given.get(name), str)), "")
     command: object = given.get("command", given.get("cmd"))
+    whole = not report.cut and len(given.keys() & _COMMANDS) == 1
     if is_array(command) and all(isinstance(word, str) for word in command):
         words: list[str] = command
         shell = len(words) == 3 and Path(words[0]).name in _SHELLS and words[1].lstrip("-") in ("c", "lc")
-        whole = 0 < len(words) < MOST_ITEMS and max(map(len, words)) < LONGEST_ARGUMENT
-        return words[2] if shell else shlex.join(words), whole, folder
+        return words[2] if shell else shlex.join(words), whole and bool(words), folder
     if isinstance(command, str) and command:
-        return command, len(command) < LONGEST_ARGUMENT, folder
+        return command, whole, folder
     return (report.title or "").strip("` ") if report.kind == "execute" else "", False, folder
 
 
@@ -254,18 +260,27 @@ def question_of(report: CallReport, options: Sequence[Option]) -> OpenQuestion:
     told = " ".join(filter(None, (report.kind, title)))
     subject = one_line(told, 200) or "May it go on?"
     command, certain, folder = command_of(report)
-    paths, named = report.paths or (), command == title.strip("` ")
-    parts = [visible(command)] if command and not (named and told == subject) else []
+    paths, named = report.paths or (), title.strip("` ")
+    parts = [visible(command)] if command and not (command == named and told == subject) else []
+    if told != subject and one_line(literal(command), TITLE) != named:
+        parts.insert(0, visible(title))
     parts += [f"in {visible(folder)}"] if folder else []
     parts += [f"file: {visible(path)}" for path in paths]
-    if report.arguments and not (certain or diff or paths):
-        parts.append(visible(json.dumps(report.arguments, indent=1, ensure_ascii=False), counted=False))
+    untold = {
+        name: value
+        for name, value in (report.arguments or {}).items()
+        if not (certain and name in _COMMANDS)
+        and not (name in _FOLDERS and value == folder)
+        and not (name in _PATHS and value in paths)
+        and not (diff and name in _TEXTS)
+    }
+    if untold:
+        parts.append(visible(json.dumps(untold, indent=1, ensure_ascii=False), counted=False))
     if report.text:
         parts.append(report.text)
     detail = "\n".join(parts)
-    cut = bool(command) and not certain and (not named or title.endswith("…"))
-    changed = diff.split("\n--- ") if diff else []
-    partial = cut or len(detail) > _DETAIL or is_cut(diff) or any("\n@@" not in each for each in changed)
+    cut = report.cut or (bool(command) and not certain and title.endswith("…"))
+    partial = cut or len(detail) > _DETAIL or is_cut(diff)
     meanings: list[Meaning] = [_meaning(option) for option in options[:_MOST]]
     digits = digits_of(meanings) or tuple(str(n) for n in range(1, len(meanings) + 1))
     choices = tuple(

@@ -60,7 +60,7 @@ class _Call(msgspec.Struct):
     @property
     def subject(self) -> str:
         command = (self.known.arguments or {}).get("command")
-        return one_line(command, 300) if isinstance(command, str) and command else self.known.title or ""
+        return one_line(command if isinstance(command, str) and command else self.known.title or "", 300)
 
 
 class TurnRecorder:
@@ -96,7 +96,7 @@ class TurnRecorder:
     def known(self, report: CallReport) -> CallReport:
         """A report about a call, with everything that was said of the call before."""
         call = self._calls.get(report.id)
-        return report if call is None else _merged(call.known, report)
+        return report if call is None else merged(call.known, report)
 
     async def announce(self, report: CallReport) -> None:
         """Show a call that is about to be asked about. Raises `StoreError`."""
@@ -174,7 +174,7 @@ class TurnRecorder:
             self._open()
             call = self._calls[report.id] = _Call(report.id, report, time.monotonic())
         else:
-            call.known = _merged(call.known, report)
+            call.known = merged(call.known, report)
         return call
 
     def _announce(self, call: _Call) -> None:
@@ -287,7 +287,7 @@ def _arguments(call: _Call) -> dict[str, object]:
     return known if known else {"title": call.known.title} if call.known.title else {}
 
 
-def _merged(before: CallReport, new: CallReport) -> CallReport:
+def merged(before: CallReport, new: CallReport) -> CallReport:
     """What is known of a call after another report."""
     fields = {
         name: value
@@ -296,7 +296,7 @@ def _merged(before: CallReport, new: CallReport) -> CallReport:
     }
     if new.terminals:
         fields["terminals"] = new.terminals
-    return msgspec.structs.replace(before, **fields)
+    return msgspec.structs.replace(before, cut=before.cut or new.cut, **fields)
 
 
 _FORGOTTEN = "This conversation goes on from an earlier one, which was lost to you. So far:"

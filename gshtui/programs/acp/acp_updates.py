@@ -17,8 +17,10 @@ from gshtui.system.json_types import is_array, is_object, objects, string
 from gshtui.text import unified_diff
 from gshtui.text.sanitise import literal, one_line, plain
 
-LONGEST_ARGUMENT, MOST_ITEMS = 20_000, 100
-"""Characters of a text among the arguments of a call, and items of a list, that are kept."""
+_ARGUMENT, _ITEMS, _NAMES = 20_000, 100, 50
+"""Characters of a text among the arguments of a call, items of a list, and names, that are kept."""
+TITLE = 4_000
+"""Characters of a call's title that are kept; some programs tell a command only there."""
 _TEXT = 1_000_000
 """Characters of one piece of text, one call's output or one diff that are kept."""
 _DIFFED = 2_000_000
@@ -51,6 +53,8 @@ class CallReport(msgspec.Struct, frozen=True):
     """Its output so far."""
     diff: str | None = None
     paths: tuple[str, ...] | None = None
+    cut: bool = False
+    """Something of its title or of its arguments was left out."""
     terminals: tuple[str, ...] = ()
 
 
@@ -151,16 +155,18 @@ def call_report(update: Json) -> CallReport | None:
     terminals = tuple(_word(item.get("terminalId")) for item in content if item.get("type") == "terminal")
     told = "content" in update and update["content"] is not None
     text = "\n".join(filter(None, texts))
-    raw = update.get("rawInput")
+    raw, title = update.get("rawInput"), one_line(literal(string(update.get("title"))), _TEXT)
+    lost: list[object] = [*title[TITLE:]]
     return CallReport(
         id,
-        title=one_line(literal(string(update["title"])), 300) if update.get("title") else None,
+        title=one_line(title, TITLE) if update.get("title") else None,
         kind=_word(update.get("kind")) or None,
         status=_word(update.get("status")) or None,
-        arguments=_arguments(raw) if is_object(raw) else None,
+        arguments=_clean(raw, 0, lost) if is_object(raw) else None,
         text=(text or _raw_output(update.get("rawOutput"))) if told or update.get("rawOutput") else None,
         diff="".join(diffs) if diffs else None,
         paths=_paths(update, content) or None,
+        cut=bool(lost),
         terminals=tuple(filter(None, terminals)),
     )
 
@@ -283,17 +289,13 @@ def _values(items: Sequence[Json], key: str) -> tuple[ProgramValue, ...]:
 
 
 def _diff(item: Json) -> str:
-    path = string(item.get("path"))
+    name = one_line(string(item.get("path")), 400)
     before, after = item.get("oldText"), string(item.get("newText"))
     old = before if isinstance(before, str) else ""
     if len(old) + len(after) > _DIFFED:
-        name = one_line(path, 400)
-        return f"--- a/{name}\n+++ b/{name}\n({len(old):,} characters before, {len(after):,} after)\n"
-    diff = unified_diff.make_diff(old, after, one_line(path, 400), new=before is None)
-    if len(diff) > _DIFF:
-        name = one_line(path, 400)
-        return f"--- a/{name}\n+++ b/{name}\n({len(old):,} characters before, {len(after):,} after)\n"
-    return diff
+        return unified_diff.sizes_alone(old, after, name)
+    diff = unified_diff.make_diff(old, after, name, new=before is None)
+    return diff if len(diff) <= _DIFF else unified_diff.sizes_alone(old, after, name)
 
 
 def _paths(update: Json, content: Sequence[Json]) -> tuple[str, ...]:
@@ -312,24 +314,22 @@ def _raw_output(value: object) -> str:
     return plain(text[:_TEXT])
 
 
-def _arguments(raw: Json) -> dict[str, Any]:
-    """The arguments, with the text in them sanitised and cut."""
-    return {one_line(str(name), 80): _clean(value, 0) for name, value in list(raw.items())[:50]}
-
-
-def _clean(value: object, depth: int) -> Any:
+def _clean(value: object, depth: int, lost: list[object]) -> Any:
+    """Arguments with the text in them sanitised and cut; `lost` gets what is left out."""
     if isinstance(value, str):
-        return literal(value[:LONGEST_ARGUMENT])
+        lost += value[_ARGUMENT:][:1]
+        return literal(value[:_ARGUMENT])
     if isinstance(value, bool | int | float) or value is None:
         return value
-    if depth >= 4:
-        return "…"
-    if is_array(value):
-        return [_clean(item, depth + 1) for item in value[:MOST_ITEMS]]
-    if is_object(value):
-        items = list(value.items())[:50]
-        return {one_line(str(name), 80): _clean(item, depth + 1) for name, item in items}
-    return one_line(str(value))
+    if depth <= 4 and is_array(value):
+        lost += value[_ITEMS:][:1]
+        return [_clean(item, depth + 1, lost) for item in value[:_ITEMS]]
+    if depth <= 4 and is_object(value):
+        names = {name: one_line(name, 80) for name in value}
+        lost += [*names][_NAMES:] + [name for name, shown in names.items() if shown != name]
+        return {names[name]: _clean(value[name], depth + 1, lost) for name in [*names][:_NAMES]}
+    lost.append(value)
+    return "…"
 
 
 def _word(value: object) -> str:
