@@ -360,7 +360,10 @@ async def test_a_turn_outlives_its_window_and_the_next_window_comes_to_it(
                 hang_up(app)
         assert held_in(session) == keeper_pid()
         await eventually(lambda: asyncio.to_thread(place_of, session), until=lambda place: "background" in place)
-        async with window(project) as again:
+        async with window(project, mode="plan") as other:
+            await other.bridge.running()
+            assert other.bridge.conversation != session, "who asks for something else gets that"
+        async with window(project, mode="yolo" if way == "killed" else None) as again:
             words = ("the first question", "1 held", "touch begun", "Working")
             await eventually(lambda: screen(again), until=lambda text: all(word in text for word in words))
             assert again.bridge.conversation == session

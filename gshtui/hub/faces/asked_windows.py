@@ -337,15 +337,16 @@ class _HostedWindow:
             over.cancel()
 
     def is_for(self, opening: WindowOpening, session: str) -> bool:
-        """Whether a window wants its conversation; or whatever goes on in its folder, where nobody is. `session`: the
-        conversation that the opening names; empty: none.
+        """Whether a window wants its conversation; or whatever goes on in its folder, where nobody is, with the words
+        that it was begun with or with none. `session`: the conversation that the opening names; empty: none.
         """
         if self._over.is_set() or (opening.cwd, opening.agent) != (self.opening.cwd, self.opening.agent):
             return False
         if session and session == self._hub.session_of(opening.agent):
             return True
-        chosen = opening.provider or opening.model or opening.mode
-        return not self._faces and (opening.session == "latest" or (opening.session == "new" and not chosen))
+        begun = (opening.provider, opening.model, opening.mode)
+        same = begun in (("", "", None), (self.opening.provider, self.opening.model, self.opening.mode))
+        return not self._faces and (opening.session == "latest" or (opening.session == "new" and same))
 
     def attach(self, face: _Face) -> None:
         """Take another window: it is told what there is once it starts."""
