@@ -5,9 +5,10 @@ import time
 from typing import Any
 
 import msgspec
+import pytest
 from textual.pilot import Pilot
 
-from gshtui.bus.events.agent_events import ProviderRetried, TurnFinished, TurnStarted
+from gshtui.bus.events.agent_events import AgentStatusChanged, ProviderRetried, TurnFinished, TurnStarted
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.ui.kit.keys.bound_keys import printed_key
 from gshtui.ui.kit.keys.key_bar import KeyBar
@@ -130,6 +131,16 @@ def test_a_key_is_named_by_its_sign() -> None:
         for key in row.keys.split(","):
             assert "_" not in printed_key(key) or printed_key(key).endswith("_"), key
             assert printed_key(printed_key(key)) == printed_key(key), key
+
+
+@pytest.mark.parametrize("width", [61, 120])
+async def test_a_long_command_leaves_room_for_the_key_that_ends_it(width: int) -> None:
+    app = Window()
+    async with app.run_test(size=(width, 24)) as pilot:
+        await settled(pilot)
+        app.feed(STARTED, AgentStatusChanged(agent="main", status="tool", doing="bash " + "sleep 9; " * 20))
+        await settled(pilot)
+        assert re.fullmatch(r"\S Working: bash sleep 9; .*… · \d+ s · escape to interrupt", said(app))
 
 
 async def test_what_counts_down_has_no_other_clock_beside_it() -> None:

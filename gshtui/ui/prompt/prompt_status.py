@@ -201,6 +201,8 @@ def waits(state: StatusState) -> list[str]:
 
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_LEAST = 12
+"""Cells of what goes on, whatever stands beside it."""
 TICK = 0.125
 WRITING = 0.25
 """Seconds between two drawings while an answer is written: its text says that something goes on."""
@@ -362,13 +364,16 @@ class PromptStatus(Static):
         return self._going_on(what, newest.since, waiting, width, self._ends_by("stop"))
 
     def _going_on(self, what: str, since: float | None, beside: list[str], width: int, spare: str = "") -> Content:
-        """The activity, shortened so that all of `beside` fits; `spare` is added only if there is room."""
+        """The activity, shortened so that all of `beside` fits, and `spare` if some of the activity stays."""
         moving = app_of(self).animation_level != "none"
         spinner = FRAMES[self._frame % len(FRAMES)] if moving else "●"
         rest = [*([units.clock(self._clock() - since)] if since is not None else []), *beside]
-        needed = sum(cell_len(part) + 3 for part in rest)
-        line = Content.assemble((f"{spinner} ", "$primary"), (fit(what, max(12, width - 2 - needed)), "$foreground"))
-        return _joined(line, [*rest, spare] if spare else rest, width)
+        room = width - 2 - sum(cell_len(part) + 3 for part in rest)
+        if spare and room - cell_len(spare) - 3 >= _LEAST:
+            room -= cell_len(spare) + 3
+            rest.append(spare)
+        line = Content.assemble((f"{spinner} ", "$primary"), (fit(what, max(_LEAST, room)), "$foreground"))
+        return _joined(line, rest, width)
 
     def _ends_by(self, what: str) -> str:
         """Which key ends what goes on, if it is the next one that would do so."""
