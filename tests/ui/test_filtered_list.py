@@ -1,6 +1,7 @@
 """Lists that are filtered by typing: what is listed, which row is chosen, and what is tried out on the way."""
 
 import itertools
+import re
 
 import pytest
 from rich.cells import cell_len
@@ -212,3 +213,29 @@ async def test_a_list_is_never_blank_first() -> None:
     app = PickerHost(Picker("Models", MODELS, empty=""))
     async with app.run_test(size=(90, 30)):
         assert len(rows(app)) == len(MODELS), "before it is laid out"
+
+
+def test_no_name_of_a_list_of_names_is_cut() -> None:
+    names = ("Anthropic", "OpenAI", "Gemini", "OpenRouter")
+    row = ListRow("Paste a key", f"{', '.join(names[:-1])} or {names[-1]}", lists=True)
+    for room in range(24, 90):
+        line = list_lines([row, ListRow("Shell reporting", "agents know what you run")], room)[0].plain
+        shown = re.split(r", | or ", line.removeprefix("  Paste a key").strip().removesuffix(" …"))
+        assert shown == list(names[: len(shown)]) or shown[0] in ("", "…"), (room, line)
+        assert (len(shown) == len(names)) == ("…" not in line)
+
+
+def test_facts_give_way_in_their_order_before_a_name_or_another_fact_is_cut() -> None:
+    facts = ("19 s", "104", "$0.04", "parser-fix", "main", "Claude Sonnet 5.5")
+    table = [
+        ListRow("title", columns=("age", "msgs", "cost", "branch", "agent", "model")),
+        ListRow("Why is the parser slow today?", columns=facts, state="open"),
+    ]
+    seen: list[int] = []
+    for room in range(60, 130):
+        line = list_lines(table, room, most=70, gives=(1, 5, 3))[1].plain
+        assert "Why is the parser slow today?" in line and "…" not in line and line.endswith("open"), (room, line)
+        left = [fact for at, fact in enumerate(facts) if at not in (1, 5, 3)]
+        assert all(fact in line for fact in left)
+        seen.append(sum(fact in line for fact in facts))
+    assert seen[0] == 3 and seen[-1] == 6 and seen == sorted(seen)

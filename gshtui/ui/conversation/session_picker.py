@@ -90,6 +90,7 @@ class SessionsScreen(Picker):
         bind("sessions.remove", "remove"),
     ]
     NAMES = 70
+    GIVES = ("msgs", "model", "branch", "agent", "cost")
 
     def __init__(
         self,

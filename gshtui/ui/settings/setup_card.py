@@ -200,7 +200,7 @@ class SetupCard:
         from gshtui.settings.known_providers import PASTED_KEYS
 
         found = await usable(await self._known(), os.environ)
-        rows = [PickerChoice(_KEY, "Paste a key", PASTED_KEYS)]
+        rows = [PickerChoice(_KEY, "Paste a key", PASTED_KEYS, lists=True)]
         local = next((one for one in found if one.api == "ollama"), None)
         if local is not None:
             rows.append(PickerChoice(_OLLAMA, "Ollama", f"running here · {units.counted(len(local.models), 'model')}"))
@@ -213,7 +213,7 @@ class SetupCard:
         for name, title in programs[:most]:
             rows.append(PickerChoice(_PROGRAM + name, title, "installed: use it as the first agent"))
         if more := programs[most:]:
-            rows.append(PickerChoice(_MORE, f"… {len(more)} more", ", ".join(title for _, title in more)))
+            rows.append(PickerChoice(_MORE, f"… {len(more)} more", ", ".join(title for _, title in more), lists=True))
         if not found:
             rows.append(PickerChoice(_NOTHING, "Without a model", "use /run, /read and /find at once"))
         rows.append(PickerChoice(_THEME, "Theme", self._host.theme, group="Can wait"))

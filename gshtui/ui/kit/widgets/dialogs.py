@@ -46,6 +46,8 @@ class PickerChoice(msgspec.Struct, frozen=True):
     key: str = ""
     group: str = ""
     """A heading above the first entry of each group; empty: none."""
+    lists: bool = False
+    """`detail` is a list of names, of which none is cut."""
 
 
 class Picker(FilteredList[str | None]):
@@ -61,6 +63,8 @@ class Picker(FilteredList[str | None]):
 
     NAMES: ClassVar[int] = NAMES
     """The most cells that names take where something follows them."""
+    GIVES: ClassVar[tuple[str, ...]] = ()
+    """The headings of the columns that are left out where not all have room, the first one first."""
 
     def __init__(
         self,
@@ -116,11 +120,13 @@ class Picker(FilteredList[str | None]):
                 choice.key,
                 "● " if choice.current else "  ",
                 columns=choice.columns,
+                lists=choice.lists,
             )
             for choice in fitting
         ]
         headings = [ListRow(self._headings[0], columns=self._headings[1:])] if self._headings else []
-        lines = list_lines([*headings, *entries], self.room, most=self.NAMES)
+        gives = [self._headings.index(name) - 1 for name in self.GIVES if name in self._headings]
+        lines = list_lines([*headings, *entries], self.room, most=self.NAMES, gives=gives)
         rows: list[Option] = []
         if headings:
             heading = lines.pop(0)

@@ -5,6 +5,8 @@ Pure. Called by the widgets around the input line.
 
 from __future__ import annotations
 
+import re
+
 from rich.cells import cell_len, set_cell_size
 
 
@@ -23,6 +25,16 @@ def fit(text: str, width: int) -> str:
     if width <= 0:
         return ""
     return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
+
+
+def fit_names(text: str, width: int) -> str:
+    """As many names of a list as there is room for, none of them cut."""
+    text = escape_lines(text)
+    names = re.split(r", | or ", text)
+    while names and cell_len(text) > width:
+        names.pop()
+        text = f"{', '.join(names)} …".lstrip()
+    return text if width > 0 else ""
 
 
 def fit_middle(text: str, width: int) -> str:

@@ -12,7 +12,7 @@ import msgspec
 from rich.cells import cell_len
 from textual.content import Content
 
-from gshtui.ui.kit.widgets.fitted_text import fit
+from gshtui.ui.kit.widgets.fitted_text import fit, fit_names
 
 NAMES = 36
 """The most cells that names take where something follows them."""
@@ -51,6 +51,8 @@ class ListRow(msgspec.Struct, frozen=True):
     """Indices of the name's letters that were searched for."""
     columns: tuple[str, ...] = ()
     """In place of a description: facts, each below those of the other rows, as far as there is room."""
+    lists: bool = False
+    """`detail` is a list of names, of which none is cut."""
 
 
 class TableColumn(msgspec.Struct, frozen=True):
@@ -147,7 +149,12 @@ class ListColumns(msgspec.Struct, frozen=True):
             return [(row.mark, "mark"), *name]
         cells += [_cell(row.state, "state"), _cell(row.key, "key")]
         columns += right
-        return [(row.mark, "mark"), *aligned(cells, columns if row.columns else give_way(cells, columns), "detail")]
+        if row.lists:
+            whole = cell_len(row.detail) <= give_way(cells, columns)[1].width
+            cells[1] = _cell(row.detail if whole else fit_names(row.detail, columns[1].width), "detail")
+        if not row.columns:
+            columns = give_way(cells, columns)
+        return [(row.mark, "mark"), *aligned(cells, columns, "detail")]
 
 
 def _cell(text: str, role: Role) -> list[tuple[str, Role]]:
@@ -164,21 +171,28 @@ def _name_pieces(name: str, marked: frozenset[int]) -> list[tuple[str, Role]]:
     return pieces
 
 
-def list_columns(rows: Sequence[ListRow], room: int, names: int = 0, most: int = NAMES) -> ListColumns:
+def list_columns(
+    rows: Sequence[ListRow], room: int, names: int = 0, most: int = NAMES, gives: Sequence[int] = ()
+) -> ListColumns:
     """The columns of these rows in `room` cells.
 
     Args:
         names: the least cells of the column of names.
         most: the most of it, where something follows them.
+        gives: the facts that are left out where not all have room, the first one first.
     """
     states = min(max((cell_len(row.state) for row in rows), default=0), max(room // 3, 12))
     keys = max((cell_len(row.key) for row in rows), default=0)
     count = max((len(row.columns) for row in rows), default=0)
     between = [max(cell_len(row.columns[at]) for row in rows if at < len(row.columns)) for at in range(count)]
+    wanted = min(max((cell_len(row.name) for row in rows), default=0), most, NAMES)
+    for at in gives:
+        if 2 + wanted + sum(width + _GAP for width in (*between, states, keys) if width) > room:
+            between[at] = 0
     if between or any(row.detail for row in rows):
         beside = 2 + sum(width + _GAP for width in (*between, states, keys) if width)
         whole = max(NAMES, room - beside) if between else most  # of the names, so that no fact is cut
-        most = min(most, whole, max(_LEAST, room // 2))
+        most = min(most, whole, max(_LEAST, room // 2, wanted if gives else 0))
     else:
         marks = max((cell_len(row.mark) for row in rows), default=0)
         right = sum(column + _GAP for column in (states, keys) if column)
@@ -197,15 +211,17 @@ def _fitted(widths: Sequence[int], room: int, *, spread: bool) -> tuple[int, ...
         if room - _GAP < min(width, _LEAST):
             break
         fitted.append(min(width, room - _GAP))
-        room -= _GAP + fitted[-1]
-    if spread and fitted and room > 0:
-        fitted[-1] += room
+        room -= (_GAP + fitted[-1]) * bool(width)
+    if spread and any(fitted) and room > 0:
+        fitted[max(at for at, width in enumerate(fitted) if width)] += room
     return (*fitted, *[0] * (len(widths) - len(fitted)))
 
 
-def list_lines(rows: Sequence[ListRow], room: int, names: int = 0, most: int = NAMES) -> list[Content]:
+def list_lines(
+    rows: Sequence[ListRow], room: int, names: int = 0, most: int = NAMES, gives: Sequence[int] = ()
+) -> list[Content]:
     """The rows as lines of `room` cells; the arguments are those of `list_columns`."""
-    columns = list_columns(rows, room, names, most)
+    columns = list_columns(rows, room, names, most, gives)
     return [_line(row, columns) for row in rows]
 
 
