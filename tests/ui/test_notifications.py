@@ -274,7 +274,31 @@ async def test_a_long_notice_is_read_whole_in_the_list() -> None:
         assert all(f"word{n}" in shown for n in range(60))
 
 
-@pytest.mark.parametrize(("size", "key"), combined([(80, 24), (120, 35), (61, 20), (200, 50)], ["", "alt+h", "f1"]))
+SIZES = [(80, 24), (120, 35), (61, 20), (200, 50)]
+
+
+@pytest.mark.parametrize(("size", "key"), combined(SIZES, ["alt+2", "alt+3", "alt+4", "alt+2 alt+z", "alt+up"]))
+async def test_no_notice_covers_the_keys_or_the_words_of_a_list(key: str, size: tuple[int, int]) -> None:
+    app = Window()
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await settled(pilot)
+        app.notify("many words " * 30, severity="error", timeout=60, markup=False)
+        await wait_until(pilot, lambda: bool(app.screen.query(Toast)))
+        await pilot.press(*key.split())
+        await settled(pilot)
+        assert app.bench.focused is not app.bench.input
+        (shown,) = app.screen.query(Toast)
+        place = shown.region
+        app.hide_read(dismisses=True)
+        app.clear_notifications()
+        await wait_until(pilot, lambda: not app.screen.query(Toast))
+        await settled(pilot)
+        under = app.bench.drawn()[place.y].crop(max(place.x, 14), place.right).text
+        assert not set(under) - set("━─┛╯╰ "), (place, under)
+        assert app.bench.drawn()[-1].text.strip(), "the keys"
+
+
+@pytest.mark.parametrize(("size", "key"), combined(SIZES, ["", "alt+h", "f1"]))
 async def test_a_notice_stands_over_the_key_bar_alone(key: str, size: tuple[int, int]) -> None:
     app = Window()
     async with app.run_test(size=size, notifications=True) as pilot:

@@ -11,6 +11,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.geometry import Region
 from textual.message import Message
 from textual.screen import Screen
 from textual.strip import Strip
@@ -128,6 +129,7 @@ class WorkbenchScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self.set_focus(self.input)
+        self.watch(self, "focused", self._stand_notices)
         self.post_message(self.Ready())
 
     def update_node_styles(self, animate: bool = True) -> None:
@@ -170,6 +172,19 @@ class WorkbenchScreen(Screen[None]):
             self._displaced[0].focus()
             self._displaced = None
 
+    def _stand_notices(self) -> None:
+        self.call_after_refresh(self._place_notices)
+
+    def _place_notices(self) -> None:
+        """Have notices where nothing is read: in the key bar while the input has the keys, else on its lower edge, or on
+        the upper one of a zoomed pane.
+        """
+        edge = self.region
+        if self.focused is not self.input and self._keybar.display:
+            edge = self.input.region if self.middle.display else Region(0, 0, edge.width, 1 + self.header.display)
+        for rack in self.query_children("#textual-toastrack"):
+            rack.styles.width, rack.styles.offset = edge.width, (edge.x, edge.bottom - self.region.bottom)
+
     # What is shown, and how large
 
     def _arrange(self) -> None:
@@ -185,6 +200,7 @@ class WorkbenchScreen(Screen[None]):
         self.deck.bar.display = found.tabs
         self.set_class(found.compact, "-compact")
         self.strip.offer(found.strip)
+        self._stand_notices()
 
     def _pane_changed(self) -> None:
         empty = frozenset(name for name, pane in self.panes.items() if pane.is_empty)
