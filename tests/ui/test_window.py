@@ -292,6 +292,7 @@ async def test_the_offer_is_one_row(width: int) -> None:
         assert cell_len(shown) <= offer.content_size.width
         assert shown.startswith("alt+c to continue “Make the parser") and shown.endswith(" · f3 for all")
         assert ("14 messages" in shown) == (width >= 80)
+        assert (offer.region.x, offer.outer_size.width) == (app.bench.input.region.x, app.bench.input.outer_size.width)
 
 
 async def test_neither_an_agents_conversation_nor_an_open_one_is_offered() -> None:

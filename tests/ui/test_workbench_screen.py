@@ -317,6 +317,27 @@ async def test_reset_brings_the_first_layout_back() -> None:
         assert len(shown(app)) == 3
 
 
+@pytest.mark.parametrize("size", [(61, 20), (80, 24), (120, 35), (200, 50)])
+async def test_the_key_for_the_side_panes_hides_none_that_nobody_saw(size: tuple[int, int]) -> None:
+    app = Window()
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        assert shown(app) == set()
+        await pilot.press("alt+0")
+        assert app.bench.layout_now.hidden == set()
+        assert app.notices[-1][2] == "There is no side pane to show here."
+        if size == WIDE:
+            await fill(app, pilot)
+            before = shown(app)
+            assert before
+            await pilot.press("alt+0")
+            await settled(pilot)
+            assert shown(app) == set()
+            await pilot.press("alt+0")
+            await settled(pilot)
+            assert shown(app) == before and len(app.notices) == 1
+
+
 async def test_no_row_stands_for_panes_that_have_nothing_to_tell() -> None:
     app = Window()
     async with app.run_test(size=(120, 35)) as pilot:

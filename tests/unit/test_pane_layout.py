@@ -125,9 +125,9 @@ def test_no_pane_is_squeezed_to_nothing() -> None:
 
 
 def test_all_sides_go_and_come_back() -> None:
-    gone = PaneLayout().without_sides()
+    gone = PaneLayout().with_sides(shown=False)
     assert arrange(gone, 200, 50).left == arrange(gone, 200, 50).right == 0
-    assert gone.without_sides() == PaneLayout()
+    assert gone.with_sides(shown=True) == PaneLayout()
 
 
 def test_a_pane_without_content_is_shown_only_if_it_was_opened() -> None:

@@ -82,9 +82,9 @@ class PaneLayout(msgspec.Struct, frozen=True):
         """With this pane alone on the screen; the same pane again, or none, ends the zoom."""
         return replace(self, zoomed="" if pane == self.zoomed else pane)
 
-    def without_sides(self) -> PaneLayout:
-        """With all side panes hidden, or all shown if all are hidden."""
-        hidden = frozenset[str]() if self.hidden >= SIDES else self.hidden | SIDES
+    def with_sides(self, *, shown: bool) -> PaneLayout:
+        """With all side panes shown where there is room, or hidden."""
+        hidden = frozenset[str]() if shown else SIDES
         return replace(self, hidden=hidden, opened=frozenset[str](), peeked=frozenset[str](), zoomed="")
 
     def widened(self, side: str, columns: int, width: int) -> PaneLayout:

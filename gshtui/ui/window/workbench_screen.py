@@ -6,10 +6,11 @@ Owns the current layout; `PaneFrame` owns places and sizes. Knows nothing about 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.containers import Vertical
+from textual.containers import Center, Vertical
 from textual.content import Content
 from textual.geometry import Region
 from textual.message import Message
@@ -25,6 +26,7 @@ from gshtui.ui.context.context_pane import ContextPane
 from gshtui.ui.context.timeline_pane import TimelinePane
 from gshtui.ui.kit.keys.key_bar import KeyBar
 from gshtui.ui.kit.keys.key_table import bind
+from gshtui.ui.kit.textual.app_base import BRIEF
 from gshtui.ui.kit.textual.compositor import piece_compositor
 from gshtui.ui.kit.textual.painting import focused_waits, paint_now
 from gshtui.ui.kit.textual.typed_app import app_of, takes_every_key
@@ -90,6 +92,8 @@ class WorkbenchScreen(Screen[None]):
         self._pieces = piece_compositor(self)
         self._came_up = False
         self._echoed = 0.0
+        self._edge = Region()
+        """Where the input is."""
         self._left: Widget | None = None
         """What had the focus before a side pane."""
         self._cramped = ""
@@ -113,7 +117,7 @@ class WorkbenchScreen(Screen[None]):
             "timeline": TimelinePane(front),
         }
         self.strip = PaneStrip([self.panes[name] for name in RIGHT], self.action_pane)
-        self.middle = Vertical(self.deck, SessionOffer(front), self.strip, centre.below, id="centre")
+        self.middle = Vertical(self.deck, Center(SessionOffer(front)), self.strip, centre.below, id="centre")
         self._frame = PaneFrame(self.panes, self.middle)
         self._keybar = KeyBar(self.input)
         self.header.changed = self.address
@@ -129,7 +133,8 @@ class WorkbenchScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self.set_focus(self.input)
-        self.watch(self, "focused", self._stand_notices)
+        self.screen_layout_refresh_signal.subscribe(self, self._laid_out, immediate=True)  # pyright: ignore[reportUnknownMemberType]
+        self.watch(self, "focused", self._place_notices)
         self.post_message(self.Ready())
 
     def update_node_styles(self, animate: bool = True) -> None:
@@ -172,18 +177,17 @@ class WorkbenchScreen(Screen[None]):
             self._displaced[0].focus()
             self._displaced = None
 
-    def _stand_notices(self) -> None:
-        self.call_after_refresh(self._place_notices)
+    def _laid_out(self, _: Screen[Any]) -> None:
+        self._edge = self.input.region  # asked for before a layout, it would keep widgets from being told their sizes
+        self._place_notices()
 
     def _place_notices(self) -> None:
-        """Have notices where nothing is read: in the key bar while the input has the keys, else on its lower edge, or on
-        the upper one of a zoomed pane.
-        """
-        edge = self.region
+        """In the key bar while the input has the keys, else on its lower edge, or a zoomed pane's upper one."""
+        edge = self.size.region
         if self.focused is not self.input and self._keybar.display:
-            edge = self.input.region if self.middle.display else Region(0, 0, edge.width, 1 + self.header.display)
+            edge = self._edge if self.middle.display else Region(0, 0, edge.width, 1 + self.header.display)
         for rack in self.query_children("#textual-toastrack"):
-            rack.styles.width, rack.styles.offset = edge.width, (edge.x, edge.bottom - self.region.bottom)
+            rack.styles.width, rack.styles.offset = edge.width, (edge.x, edge.bottom - self.size.height)
 
     # What is shown, and how large
 
@@ -200,7 +204,6 @@ class WorkbenchScreen(Screen[None]):
         self.deck.bar.display = found.tabs
         self.set_class(found.compact, "-compact")
         self.strip.offer(found.strip)
-        self._stand_notices()
 
     def _pane_changed(self) -> None:
         empty = frozenset(name for name, pane in self.panes.items() if pane.is_empty)
@@ -392,7 +395,14 @@ class WorkbenchScreen(Screen[None]):
         self.set_layout(self.layout_now.with_zoom(self.layout_now.zoomed or self.front_pane()))
 
     def action_sides(self) -> None:
-        self.set_layout(self.layout_now.without_sides())
+        """Hide the side panes, or show them again; where there are none to be seen, nothing is hidden for later."""
+        were_shown = self._shows_sides()
+        self.set_layout(self.layout_now.with_sides(shown=not were_shown))
+        if not were_shown and not self._shows_sides():
+            self.notify("There is no side pane to show here.", timeout=BRIEF)
+
+    def _shows_sides(self) -> bool:
+        return self.strip.display or any(map(self.on_screen, self.panes.values()))
 
     def action_reset(self) -> None:
         self.set_layout(PaneLayout(empty=self.layout_now.empty))
