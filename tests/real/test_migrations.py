@@ -10,7 +10,6 @@ from gshtui.store.engine.encoding import encode_message
 from gshtui.store.engine.migrations import MIGRATIONS, VERSION, migrate, version_of
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
-from gshtui.store.tables import session_table
 from tests.kit.home import Home
 from tests.kit.record import Notices, numbered_prompt, open_record
 
@@ -28,7 +27,7 @@ def _made_by(path: Path, steps: Sequence[str]) -> str:
             "INSERT INTO messages (session, seq, message, role, at, data, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
             ("s1", number, message.id, message.role, 0.0, encode_message(message).decode(), message.text),
         )
-        session_table.next_seq(raw, "s1", "")
+        raw.execute("UPDATE sessions SET messages = ?, last_seq = ?", (number, number))
     raw.close()
     return "s1"
 

@@ -221,6 +221,31 @@ async def test_rm_removes_several_but_not_what_is_open(shell: Shell) -> None:
     assert {info.id for info in await shell.store.sessions.find_all()} == {three, four}
 
 
+async def test_an_archived_conversation_is_kept_out_of_lists_until_it_is_taken_back_or_goes_on(shell: Shell) -> None:
+    one, two, three = [await _conversation(shell) for _ in range(3)]
+    await shell.store.holds.acquire(three, "window 1")
+    with pytest.raises(CommandError, match="window 1"):
+        await shell.run(f"session archive {three}")
+    with pytest.raises(CommandError, match="Name a conversation"):
+        await shell.run("session archive")
+    said = (await shell.run(f"session archive {one} {two}")).text
+    assert f"`session unarchive {one} {two}`" in said
+
+    async def listed(line: str) -> set[str]:
+        return {entry["id"] for entry in (await shell.run(line)).data}
+
+    assert await listed("session ls") == await listed("session ls all=true") == {three}
+    assert await listed("session ls archived=true") == {one, two}
+    latest = await shell.store.sessions.latest(str(shell.cwd))
+    assert latest is not None and latest.id == three
+    assert (await shell.run(f"session show {one}")).data["session"]["archived"]
+    assert (await shell.run("session search why")).data, "a search finds what is archived, too"
+    assert (await shell.run("session rm keep=0")).data == {"removed": []}, "what is archived or open stays"
+    await shell.run(f"session restore {one}")
+    await shell.store.messages.append(two, Message("m9", "user", (Text("and now?"),)))
+    assert await listed("session ls") == {one, two, three}
+
+
 async def test_export_writes_a_private_file_and_no_other(shell: Shell) -> None:
     session = await _conversation(shell)
     outcome = await shell.run(f"session export {session} out=talk.jsonl")

@@ -9,7 +9,12 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from gshtui.bus.messages import Message, Text
-from gshtui.store.sessions.session_calls import RemoveSessions, RenameSession
+from gshtui.store.sessions.session_calls import (
+    ArchiveSessions,
+    RemoveSessions,
+    RenameSession,
+    UnarchiveSessions,
+)
 from gshtui.store.tables.message_table import StoredMessage
 from gshtui.store.tables.session_table import SessionInfo
 from gshtui.ui.conversation.session_picker import WIDE, Preview, SessionsScreen, parted
@@ -36,17 +41,23 @@ class Source:
     def __init__(self) -> None:
         self.asked: list[object] = []
         self.gone: set[str] = set()
+        self.archived: set[str] = set()
 
     async def here(self) -> Sequence[SessionInfo]:
-        return [one for one in HERE if one.id not in self.gone]
+        return [one for one in HERE if one.id not in self.gone | self.archived]
 
-    async def everywhere(self) -> Sequence[SessionInfo]:
-        return [one for one in THERE if one.id not in self.gone]
+    async def everywhere(self, *, archived: bool = False) -> Sequence[SessionInfo]:
+        found = [one for one in THERE if one.id not in self.gone and (one.id in self.archived) == archived]
+        return [replace(one, archived=archived) for one in found]
 
     def change(self, call: object, then: Callable[[], None]) -> None:
         self.asked.append(call)
         if isinstance(call, RemoveSessions):
             self.gone |= set(call.sessions)
+        if isinstance(call, ArchiveSessions):
+            self.archived |= set(call.sessions)
+        if isinstance(call, UnarchiveSessions):
+            self.archived -= set(call.sessions)
         then()
 
     async def saying(self, words: str) -> Sequence[str]:
@@ -155,7 +166,9 @@ async def test_the_marked_conversation_is_renamed_and_removed_by_keys_that_the_s
     async with app.run_test(size=(80, 24)) as pilot:
         await pressed(pilot, "up")
         named = str(app.screen.query_one(".dialog-hint", Static).content)
-        assert "ctrl+r to rename · ctrl+d to remove" in named and named.endswith("escape to close") and len(named) <= 72
+        assert (
+            "ctrl+r to rename · ctrl+t to archive" in named and named.endswith("escape to close") and len(named) <= 72
+        )
         assert app.picker.chosen == "a1"
         await pressed(pilot, "ctrl+r", "end", *" at last", "enter")
         assert app.source.asked == [RenameSession(session="a1", title=f"{HERE[0].title} at last")]
@@ -166,3 +179,27 @@ async def test_the_marked_conversation_is_renamed_and_removed_by_keys_that_the_s
             await pressed(pilot, "up")
         await pressed(pilot, "ctrl+d", "ctrl+r")
         assert app.screen is app.picker and len(app.source.asked) == 2, "there is no conversation in that row"
+
+
+async def test_an_archived_conversation_leaves_the_lists_and_is_taken_back_from_its_own() -> None:
+    app = PickerHost()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pressed(pilot, "up", "ctrl+t")
+        assert app.source.asked == [ArchiveSessions(sessions=("a1",))]
+        assert app.titles() == ["new", "a2"]
+        await pressed(pilot, "tab")
+        assert "a1" not in app.titles() and "b1" in app.titles(), "nor is it in that of all folders"
+        await pressed(pilot, "tab")
+        assert app.titles() == ["new", "a1"] and "1 archived" in str(
+            app.picker.query_one(".dialog-title", Static).content
+        )
+        assert "ctrl+t to take back" in str(app.screen.query_one(".dialog-hint", Static).content)
+        while app.picker.chosen != "a1":
+            await pressed(pilot, "down")
+        await pressed(pilot, "ctrl+t")
+        assert app.source.asked[1:] == [UnarchiveSessions(sessions=("a1",))]
+        assert app.titles() == ["new"]
+        await pressed(pilot, "tab")
+        assert app.titles() == ["new", "a1", "a2"] and "in this folder" in str(
+            app.picker.query_one(".dialog-title", Static).content
+        )

@@ -172,7 +172,7 @@ class AcpServer:
         """The newest conversations, of one folder or of all."""
         try:
             self._store = self._store or await self._open_store()
-            infos = await self._store.sessions.find_all(cwd=cwd, limit=_LISTED)
+            infos = await self._store.sessions.find_all(cwd=cwd, limit=_LISTED, archived=False)
         except ExpectedError as error:
             raise acp.RequestError(-32603, str(error)) from error
         return ListSessionsResponse(

@@ -421,9 +421,14 @@ CREATE INDEX queued_prompts_session ON queued_prompts (session, number);
 """
 
 
+ARCHIVE = """
+ALTER TABLE sessions ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
+"""
+
+
 MIGRATIONS: tuple[str, ...] = (
     *(RECORD, SEARCH, AGENTS, MAIL, CONTEXT, SHELL, MEMORY, CALLS, WORKFLOWS, MEDIA, FORKS),
-    *(PASSING, QUEUE),
+    *(PASSING, QUEUE, ARCHIVE),
 )
 """SQL of each step; the file's `user_version` counts the completed ones."""
 VERSION = len(MIGRATIONS)

@@ -17,11 +17,17 @@ from gshtui.store.tables.session_table import SessionInfo
 
 STORE_PARTS = frozenset({"store"})
 """The parts of the hub that these commands need."""
-SESSION_SYNONYMS = {"list": "ls", "remove": "rm", "delete": "rm", "summarize": "summarise"}
+SESSION_SYNONYMS = {
+    "list": "ls",
+    "remove": "rm",
+    "delete": "rm",
+    "summarize": "summarise",
+    "restore": "unarchive",
+}
 SESSION_GROUP = ShellGroup(
     "Conversations: list, show, resume, export …",
     """\
-Conversations: list, show, resume, export, search, summarise, rename, remove. These also work while a window is open.
+Conversations: list, show, resume, export, search, summarise, rename, archive, remove. They work while a window is open.
 
 For an ID you can write a unique part of its beginning or end, its number in the list, or `latest`.""",
     tuple(SESSION_SYNONYMS.items()),
@@ -49,6 +55,12 @@ class ShownSession(msgspec.Struct, frozen=True):
 
     session: SessionInfo
     messages: list[StoredMessage]
+
+
+class ArchivedSessions(msgspec.Struct, frozen=True):
+    """The conversations that were archived or taken back, as they are now."""
+
+    sessions: list[SessionInfo]
 
 
 class RemovedSessions(msgspec.Struct, frozen=True):
@@ -97,6 +109,7 @@ class ListSessions(Parameters, Returns[SessionList]):
     cost: Annotated[float, ShellOption(metavar="DOLLARS")] = Field(
         default=0.0, ge=0, le=1_000_000, description="List only those that cost so much or more."
     )
+    archived: bool = Field(default=False, description="List those that were archived.")
     limit: int = Field(default=20, ge=1, le=10_000, description="Maximum number of conversations.")
 
 
@@ -126,6 +139,24 @@ class ResumeSession(Parameters, Returns[SessionInfo]):
         needs_terminal="`session resume` opens a window, which needs a terminal; `prompt --session ID` does not.",
     )
     session: Annotated[str, ShellOption("id", kind="session")] = "latest"
+
+
+class ArchiveSessions(Parameters, Returns[ArchivedSessions]):
+    """Archive conversations: lists leave them out. Whatever is said in one takes it back."""
+
+    COMMAND: ClassVar[str] = "session"
+    WORD: ClassVar[str] = "archive"
+    SHELL = _shell("sessions")
+    sessions: Annotated[tuple[str, ...], ShellOption("ids", metavar="ID…", kind="session", required=True)] = ()
+
+
+class UnarchiveSessions(Parameters, Returns[ArchivedSessions]):
+    """Take archived conversations back into the lists. `session ls --archived` lists them."""
+
+    COMMAND: ClassVar[str] = "session"
+    WORD: ClassVar[str] = "unarchive"
+    SHELL = _shell("sessions")
+    sessions: Annotated[tuple[str, ...], ShellOption("ids", metavar="ID…", kind="session", required=True)] = ()
 
 
 class RemoveSessions(Parameters, Returns[RemovedSessions]):

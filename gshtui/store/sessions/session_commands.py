@@ -1,6 +1,7 @@
-"""The commands `session` (list, show, resume, remove, export, search, summarise and rename conversations) and `resume`.
+"""The commands `session` (list, show, resume, archive, remove, export, search, summarise and rename conversations) and
+`resume`.
 
-An open conversation cannot be removed.
+An open conversation cannot be archived or removed.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from gshtui.system.files import private_files
 if TYPE_CHECKING:
     from gshtui.store.sessions.session_html import Redact
 
-Word = Literal["ls", "show", "resume", "rm", "export", "search", "summarise", "rename"]
+Word = Literal["ls", "show", "resume", "rm", "export", "search", "summarise", "rename", "archive", "unarchive"]
 _FORMATS: dict[str, session_export.Format] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -74,13 +75,16 @@ class SessionParameters(Parameters):
         description="An id, its beginning or end, or its number in the list; search: the words to find. Empty: the"
         " current conversation.",
     )
-    text: str = Field(default="", description="The new title (rename), more words (search), more ids (rm).")
+    text: str = Field(
+        default="", description="The new title (rename), more words (search), more ids (rm, archive, unarchive)."
+    )
     agent: str = Field(default="", description="ls: only this agent's.")
     provider: str = Field(default="", description="ls: only those that used this provider last.")
     model: str = Field(default="", description="ls: only those whose last model has this in its name.")
     cost: float = Field(
         default=0.0, ge=0, le=1_000_000, description="ls: only those that cost so many US dollars or more."
     )
+    archived: bool = Field(default=False, description="ls: those that were archived.")
     keep: int | None = Field(
         default=None,
         ge=0,
@@ -159,13 +163,19 @@ def _bindings(given: SessionParameters) -> Parameters:
     match given.action:
         case "ls":
             chosen = {"agent": given.agent, "provider": given.provider, "model": given.model}
-            return calls.ListSessions(everywhere=given.all, limit=given.limit, cost=given.cost, **chosen)
+            return calls.ListSessions(
+                everywhere=given.all, limit=given.limit, cost=given.cost, archived=given.archived, **chosen
+            )
         case "show":
             return calls.ShowSession(session=target, whole=given.all, limit=given.limit)
         case "resume":
             return calls.ResumeSession(session=target)
         case "rm":
-            return calls.RemoveSessions(sessions=tuple(filter(None, (target, *given.text.split()))), keep=given.keep)
+            return calls.RemoveSessions(sessions=_named(given), keep=given.keep)
+        case "archive":
+            return calls.ArchiveSessions(sessions=_named(given))
+        case "unarchive":
+            return calls.UnarchiveSessions(sessions=_named(given))
         case "export":
             return calls.ExportSession(session=target, format=given.format, out=given.out)
         case "search":
@@ -175,6 +185,10 @@ def _bindings(given: SessionParameters) -> Parameters:
             return calls.SummariseSession(session=target, length=given.words)
         case "rename":
             return calls.RenameSession(session=target, title=given.text)
+
+
+def _named(given: SessionParameters) -> tuple[str, ...]:
+    return tuple(filter(None, (given.target, *given.text.split())))
 
 
 def _action(
@@ -203,6 +217,8 @@ class _Sessions(Family[SessionParameters]):
             _action(calls.ShowSession, self._show, _render_shown, access=shared),
             _action(calls.ResumeSession, self._resume, _render_resumed),
             _action(calls.RemoveSessions, self._rm, _render_removed, asks=self._ask_removal),
+            _action(calls.ArchiveSessions, self._archive, _render_archived),
+            _action(calls.UnarchiveSessions, self._unarchive, _render_archived),
             _action(calls.ExportSession, self._export, _render_export),
             _action(calls.SearchSessions, self._search, _render_hits, access=shared),
             _action(calls.SummariseSession, self._summarise, _render_summary),
@@ -239,8 +255,9 @@ class _Sessions(Family[SessionParameters]):
             model=model,
             cost=cost,
             limit=parameters.limit + 1,
+            archived=parameters.archived,
         )
-        numbered = not (parameters.everywhere or agent or provider or model or cost)
+        numbered = not (parameters.everywhere or agent or provider or model or cost or parameters.archived)
         more = len(found) > parameters.limit
         return calls.SessionList(found[: parameters.limit], parameters.everywhere, numbered, more)
 
@@ -259,6 +276,24 @@ class _Sessions(Family[SessionParameters]):
         for info in found:
             await self._store.sessions.delete(info.id)
         return calls.RemovedSessions(found)
+
+    async def _archive(self, invocation: Invocation, parameters: calls.ArchiveSessions) -> calls.ArchivedSessions:
+        return await self._set_archived(invocation, parameters.sessions, True)
+
+    async def _unarchive(self, invocation: Invocation, parameters: calls.UnarchiveSessions) -> calls.ArchivedSessions:
+        return await self._set_archived(invocation, parameters.sessions, False)
+
+    async def _set_archived(
+        self, invocation: Invocation, names: tuple[str, ...], archived: bool
+    ) -> calls.ArchivedSessions:
+        if not names:
+            raise UsageError(
+                "Name a conversation.", hint="`session ls` lists them, with archived=true the archived ones."
+            )
+        found = [await self._wanted(invocation, name) for name in names]
+        for info in found:
+            await self._store.sessions.archive(info.id, archived)
+        return calls.ArchivedSessions([await self._store.sessions.find(info.id) for info in found])
 
     async def _ask_removal(self, invocation: Invocation, parameters: calls.RemoveSessions) -> Question | None:
         found = await self._unwanted(invocation, parameters)
@@ -281,7 +316,7 @@ class _Sessions(Family[SessionParameters]):
         if parameters.keep is None:
             named = [await self._wanted(invocation, name) for name in parameters.sessions]
             return list({info.id: info for info in named}.values())
-        found = await self._store.sessions.find_all(cwd=str(invocation.cwd), limit=_MOST)
+        found = await self._store.sessions.find_all(cwd=str(invocation.cwd), limit=_MOST, archived=False)
         return [info for info in found[parameters.keep :] if not info.held_by and info.id != invocation.session]
 
     async def _export(self, invocation: Invocation, parameters: calls.ExportSession) -> calls.SessionExport:
@@ -358,6 +393,14 @@ def _render_resumed(invocation: Invocation, info: SessionInfo) -> Outcome:
     text = f"The conversation {info.id}, {single_line(info.title) or 'without a title'}.{open_in}"
     change = SessionChangeRequested(agent=invocation.agent, session=info.id)
     return Outcome({"session": info.id, "held_by": info.held_by, "cwd": info.cwd}, text, intent=change)
+
+
+def _render_archived(_invocation: Invocation, done: calls.ArchivedSessions) -> Outcome:
+    titles = ", ".join(single_line(info.title) or info.id for info in done.sessions)
+    ids = " ".join(info.id for info in done.sessions)
+    gone = done.sessions[0].archived
+    said = f"Archived: {titles}. `session unarchive {ids}` takes it back." if gone else f"Back in the list: {titles}."
+    return Outcome([_data(info) for info in done.sessions], said)
 
 
 def _render_removed(_invocation: Invocation, gone: calls.RemovedSessions) -> Outcome:

@@ -37,7 +37,7 @@ _USED = (
     f" {_COST}"
 )
 _QUEUED = "(SELECT count(*) FROM queued_prompts WHERE session = sessions.id)"
-_FIELDS = f"id, title, cwd, agent, provider, model, parent, created, updated, messages, {_QUEUED}, {_USED}"
+_FIELDS = f"id, title, cwd, agent, provider, model, parent, created, updated, messages, archived, {_QUEUED}, {_USED}"
 _NEXT_TOUCH = "(SELECT coalesce(max(touched), 0) + 1 FROM sessions)"
 _BEGUN = f"(messages > 0 OR {WAITS} OR id IN (SELECT session FROM session_bases WHERE rewound = 1))"
 """Something was said in it, or waits to be, or a person has gone back there to before the first prompt."""
@@ -64,6 +64,8 @@ class SessionInfo(msgspec.Struct, frozen=True):
     """US dollars; `None`: nothing was sent, or the price of something is unknown."""
     queued: int = 0
     """Prompts that wait in it."""
+    archived: bool = False
+    """Lists leave it out until something is said in it again, or it is taken back."""
 
 
 def touch_session(connection: sqlite3.Connection, session: str) -> None:
@@ -224,7 +226,7 @@ def find_session(connection: sqlite3.Connection, name: str) -> SessionInfo:
 
 def numbered_session(connection: sqlite3.Connection, cwd: str, number: int) -> SessionInfo:
     """The conversation with this number in the folder's list. Raises `StoreError` (`unknown`)."""
-    listed = list_sessions(connection, cwd=cwd, limit=number, empty=False)
+    listed = list_sessions(connection, cwd=cwd, limit=number, empty=False, archived=False)
     if len(listed) < number:
         why = f"There is no conversation {number} in this folder: it has {len(listed)}."
         raise StoreError("unknown", why, hint="`session ls` lists them with their numbers.")
@@ -241,9 +243,12 @@ def list_sessions(
     cost: float = 0.0,
     limit: int,
     empty: bool,
+    archived: bool | None = None,
 ) -> list[SessionInfo]:
     """Conversations, most recently used first."""
     conditions = ["1"] if empty else [_BEGUN]
+    if archived is not None:
+        conditions.append(f"archived = {int(archived)}")
     parameters: list[Any] = []
     for condition, value in (
         ("cwd = ?", cwd),
@@ -265,9 +270,10 @@ def list_sessions(
 
 
 def latest_session(connection: sqlite3.Connection, cwd: str) -> SessionInfo | None:
-    """The folder's most recently used conversation without a parent; `None` if there is none."""
+    """The folder's most recently used conversation, neither archived nor with a parent; `None` if there is none."""
     row = connection.execute(
-        f"SELECT {_FIELDS} FROM sessions WHERE cwd = ? AND {_BEGUN} AND parent = '' ORDER BY touched DESC LIMIT 1",
+        f"SELECT {_FIELDS} FROM sessions WHERE cwd = ? AND {_BEGUN} AND parent = '' AND archived = 0"
+        " ORDER BY touched DESC LIMIT 1",
         (clean_text(cwd),),
     ).fetchone()
     return _info(connection, row) if row else None
@@ -290,6 +296,16 @@ def update_session(connection: sqlite3.Connection, session: str, changes: dict[s
     sets = ", ".join([*(f"{name} = ?" for name in given), "updated = ?"])
     done = connection.execute(f"UPDATE sessions SET {sets} WHERE id = ?", (*given.values(), time.time(), session))
     if not done.rowcount:
+        raise missing(session)
+
+
+def archive_session(connection: sqlite3.Connection, session: str, archived: bool) -> None:
+    """Take a conversation out of the lists, or back into them. Raises `StoreError`: there is none (`unknown`), or it is
+    open for writing somewhere (`held`).
+    """
+    if archived and (holder := hold_of(connection, session)):
+        raise SessionHeld(holder.place, holder.pid, holder.since)
+    if not connection.execute("UPDATE sessions SET archived = ? WHERE id = ?", (archived, session)).rowcount:
         raise missing(session)
 
 
@@ -340,7 +356,7 @@ def _forget_removed_words(connection: sqlite3.Connection) -> None:
 def next_seq(connection: sqlite3.Connection, session: str, title: str) -> int:
     """The position of the next message; the conversation counts it, and takes the title if it has none."""
     row = connection.execute(
-        "UPDATE sessions SET last_seq = last_seq + 1, messages = messages + 1, updated = ?,"
+        "UPDATE sessions SET last_seq = last_seq + 1, messages = messages + 1, updated = ?, archived = 0,"
         f" touched = {_NEXT_TOUCH}, title = CASE title WHEN '' THEN ? ELSE title END WHERE id = ? RETURNING last_seq",
         (time.time(), title, session),
     ).fetchall()
@@ -359,11 +375,12 @@ def title_of(text: str) -> str:
 
 
 def _info(connection: sqlite3.Connection, row: tuple[Any, ...]) -> SessionInfo:
-    session, title, cwd, agent, provider, model, parent, created, updated, messages, queued, tokens, cost = row
+    session, title, cwd, agent, provider, model, parent, created, updated, messages, archived, *rest = row
+    queued, tokens, cost = rest
     holder = hold_of(connection, session)
     place = (holder.place or f"process {holder.pid}") if holder else ""
     entry = (session, title, cwd, agent, provider, model)
-    return SessionInfo(*entry, created, updated, messages, parent, place, tokens, cost, queued)
+    return SessionInfo(*entry, created, updated, messages, parent, place, tokens, cost, queued, bool(archived))
 
 
 class SessionTable(Table):
@@ -425,6 +442,7 @@ class SessionTable(Table):
         cost: float = 0.0,
         limit: int = 100,
         empty: bool = False,
+        archived: bool | None = None,
     ) -> list[SessionInfo]:
         """Conversations, most recently used first.
 
@@ -436,12 +454,14 @@ class SessionTable(Table):
             cost: only those that are known to have cost so much or more, in US dollars.
             limit: the most.
             empty: those without messages, too.
+            archived: only those that are archived, or only those that are not; `None`: both.
         """
         chosen: dict[str, Any] = {"cwd": cwd, "agent": agent, "provider": provider, "model": model, "cost": cost}
-        return await self._read(partial(list_sessions, **chosen, limit=limit, empty=empty))
+        return await self._read(partial(list_sessions, **chosen, limit=limit, empty=empty, archived=archived))
 
     latest_of = Table.reads(latest_of)
     latest = Table.reads(latest_session)
+    archive = Table.writes(archive_session)
 
     async def update(
         self, id: str, *, title: str | None = None, provider: str | None = None, model: str | None = None

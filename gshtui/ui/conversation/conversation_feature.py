@@ -186,13 +186,14 @@ class ConversationFeature(Feature):
         from gshtui.settings.git_info import branch
         from gshtui.ui.conversation.session_picker import SessionsScreen
 
-        here = await self.here()
+        listed, here = await self.here(), str(self.window.bridge.opening.cwd)
         agents = await self.window.result_of(ListAgents(windows=False))
         names = {row.id: row.name for row in agents.rows} if agents is not None else {}
-        picker = SessionsScreen(here, self.window.clock(), self.window.session, self, branch, names)
+        picker = SessionsScreen(listed, self.window.clock(), self.window.session, self, branch, names)
 
         def chosen(session: str | None) -> None:
-            if session and (folder := picker.folder_of(session)):
+            if session and picker.folder_of(session) not in ("", here):
+                folder = picker.folder_of(session)
                 line = f"cd {shlex.quote(folder)} && gsh-tui session resume {session}"
                 self.window.copy_to_clipboard(line)
                 self.window.notify(f"It belongs to {folder}. Copied: {line}", markup=False, timeout=8)
@@ -206,14 +207,14 @@ class ConversationFeature(Feature):
         return await self.sessions(_LISTED)
 
     def change(self, call: Returns[object], then: Callable[[], None]) -> None:
-        """Rename or remove a conversation."""
+        """Rename, archive or remove a conversation."""
         self.window.perform(call, then)
 
-    async def everywhere(self) -> list[SessionInfo]:
+    async def everywhere(self, *, archived: bool = False) -> list[SessionInfo]:
         """The conversations of all folders, newest first."""
         from gshtui.store.sessions.session_calls import ListSessions
 
-        found = await self.window.result_of(ListSessions(everywhere=True, limit=_LISTED))
+        found = await self.window.result_of(ListSessions(everywhere=True, archived=archived, limit=_LISTED))
         return found.sessions if found is not None else []
 
     async def saying(self, words: str) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec.structs import replace
 from textual import on
@@ -40,8 +40,8 @@ WIDE = 110
 _PREVIEWED = 12
 _SEARCHED = 3
 """Letters from which on the messages are searched."""
-_HINT = "{list.choose} to open · {sessions.rename} to rename · {sessions.remove} to remove · {list.close} to close"
-_MORE = " · {sessions.folders} all folders · {sessions.branch} next branch"
+_HINT = "{list.choose} to open · {sessions.rename} to rename · {sessions.archive} to %s · {list.close} to close"
+_MORE = " · {sessions.remove} to remove · {sessions.folders} next list · {sessions.branch} next branch"
 """Named as well where the screen is wide."""
 
 
@@ -52,12 +52,12 @@ class SessionSource(Protocol):
         """The conversations of this folder, newest first."""
         ...
 
-    async def everywhere(self) -> Sequence[SessionInfo]:
-        """The conversations of all folders, newest first."""
+    async def everywhere(self, *, archived: bool = False) -> Sequence[SessionInfo]:
+        """The conversations of all folders, newest first; only the `archived` ones, or only the others."""
         ...
 
     def change(self, call: Returns[object], then: Callable[[], None]) -> None:
-        """Rename or remove one, once the person has answered what that asks."""
+        """Rename, archive or remove one, once the person has answered what that asks."""
         ...
 
     async def saying(self, words: str) -> Sequence[str]:
@@ -87,6 +87,7 @@ class SessionsScreen(Picker):
         bind("sessions.folders", "folders"),
         bind("sessions.branch", "branch"),
         bind("sessions.rename", "rename"),
+        bind("sessions.archive", "archive"),
         bind("sessions.remove", "remove"),
     ]
     NAMES = 70
@@ -101,15 +102,16 @@ class SessionsScreen(Picker):
         branch_of: Callable[[Path], str],
         names: Mapping[str, str],
     ) -> None:
-        super().__init__("Conversations", [], empty="No conversations yet.", hint=_HINT, look="-full")
+        super().__init__("Conversations", [], empty="No conversations yet.", look="-full")
         self._here = sessions
-        self._all: Sequence[SessionInfo] | None = None
+        self._others: dict[bool, Sequence[SessionInfo]] = {}
+        """The conversations of all folders, as far as they were asked for: those that are archived, and the others."""
         self._now = now
         self._current = current
         self._source = source
         self._branch_of = cache(branch_of)
         self._names = names
-        self._elsewhere = False
+        self._list: _List = "here"
         self._branch = ""
         self._saying: frozenset[str] = frozenset()
         """The conversations that have the words in a message."""
@@ -125,34 +127,40 @@ class SessionsScreen(Picker):
                 yield OptionList(id="choices", markup=False, compact=True)
                 with Vertical(classes="session-preview"):
                     yield Preview(id="preview")
-            yield Static(Content(with_keys(self, _HINT)), classes="dialog-hint", markup=False)
+            yield Static("", classes="dialog-hint", markup=False)
 
     def on_resize(self) -> None:
-        is_wide = self.size.width >= WIDE
-        self.set_class(is_wide, "-wide")
-        self.query_one(".dialog-hint", Static).update(Content(with_keys(self, _HINT + _MORE * is_wide)))
+        self.set_class(self.size.width >= WIDE, "-wide")
+        self._name_keys()
+
+    def _name_keys(self) -> None:
+        hint = _HINT % ("take back" if self._list == "archived" else "archive")
+        hint += _MORE * (self.size.width >= WIDE)
+        self.query_one(".dialog-hint", Static).update(Content(with_keys(self, hint)))
 
     @property
     def _listed(self) -> Sequence[SessionInfo]:
-        return self._all if self._elsewhere and self._all is not None else self._here
+        return self._here if self._list == "here" else self._others.get(self._list == "archived", ())
 
     def folder_of(self, session: str) -> str:
-        """The folder of a conversation of another one; empty: it is of this one."""
-        return next((one.cwd for one in self._all or () if one.id == session and one not in self._here), "")
+        """The folder of a conversation that this folder does not list; empty: it does."""
+        others = (one for listed in self._others.values() for one in listed)
+        return next((one.cwd for one in others if one.id == session and one not in self._here), "")
 
     def fill(self) -> None:
         self._search_messages()
         listed = self._listed
         fitting = [one for one in listed if not self._branch or self._branch_of(Path(one.cwd)) == self._branch]
         rows = parted([self._row(one) for one in fitting], [one.created for one in fitting], self._now)
-        headings = (*_COLUMNS[:-1], *(("folder",) if self._elsewhere else ()), _COLUMNS[-1])
+        headings = (*_COLUMNS[:-1], *(("folder",) if self._list != "here" else ()), _COLUMNS[-1])
         kept = [at for at in range(len(headings)) if any(row.columns[at] for row in rows)]
         rows = [replace(row, columns=tuple(row.columns[at] for at in kept)) for row in rows]
         self.replace([_NEW_ROW, *rows], ("title", *(headings[at] for at in kept)), also=self._saying)
         super().fill()
-        where = "all folders" if self._elsewhere else "this folder"
+        where = _LISTS[self._list]
         branch = f" · branch {self._branch}" if self._branch else ""
-        self.query_one(".dialog-title", Static).update(f"Conversations · {len(fitting)} in {where}{branch}")
+        self.query_one(".dialog-title", Static).update(f"Conversations · {len(fitting)} {where}{branch}")
+        self._name_keys()
 
     def first(self, fitting: Sequence[PickerChoice]) -> PickerChoice:
         return fitting[min(1, len(fitting) - 1)] if fitting[0].id == NEW else fitting[0]
@@ -165,7 +173,7 @@ class SessionsScreen(Picker):
         held = f"in {session.held_by}" if session.held_by else f"{session.queued} unsent" if session.queued else ""
         held = "open" if session.held_by == f"agent {agent}" else held
         held = "" if session.id == self._current else held  # its mark says so
-        folder = (one_line(Path(session.cwd).name or session.cwd, 24),) if self._elsewhere else ()
+        folder = (one_line(Path(session.cwd).name or session.cwd, 24),) if self._list != "here" else ()
         columns = (
             units.age(max(0.0, self._now - session.updated)),
             str(session.messages),
@@ -213,16 +221,17 @@ class SessionsScreen(Picker):
             feed.apply(older_operations(ConversationState(""), [one.message for one in stored]))
 
     def action_folders(self) -> None:
-        """Show the conversations of all folders, or only this one's."""
-        self._elsewhere = not self._elsewhere
+        """Show the conversations of all folders, the archived ones, or only this folder's."""
+        self._list = list(_LISTS)[(list(_LISTS).index(self._list) + 1) % len(_LISTS)]
         self._branch = ""
-        if self._elsewhere and self._all is None:
-            self.run_worker(self._list_all(), exit_on_error=False, group="folders")
+        archived = self._list == "archived"
+        if self._list != "here" and archived not in self._others:
+            self.run_worker(self._list_others(archived), exit_on_error=False, group="folders")
         else:
             self.fill()
 
-    async def _list_all(self) -> None:
-        self._all = await self._source.everywhere()
+    async def _list_others(self, archived: bool) -> None:
+        self._others[archived] = await self._source.everywhere(archived=archived)
         self.fill()
 
     @property
@@ -242,6 +251,14 @@ class SessionsScreen(Picker):
 
         app_of(self).push_screen(InputScreen("Title", text=marked.title), answered)
 
+    def action_archive(self) -> None:
+        """Archive the marked conversation, or take it back."""
+        from gshtui.store.sessions.session_calls import ArchiveSessions, UnarchiveSessions
+
+        if (marked := self._marked) is not None:
+            call = UnarchiveSessions if marked.archived else ArchiveSessions
+            self._source.change(call(sessions=(marked.id,)), self._renew)
+
     def action_remove(self) -> None:
         """Remove the marked conversation, which is asked first."""
         from gshtui.store.sessions.session_calls import RemoveSessions
@@ -255,8 +272,8 @@ class SessionsScreen(Picker):
 
     async def _list_again(self) -> None:
         self._here = await self._source.here()
-        if self._all is not None:
-            self._all = await self._source.everywhere()
+        for archived in self._others:
+            self._others[archived] = await self._source.everywhere(archived=archived)
         self.fill()
 
     def action_branch(self) -> None:
@@ -293,5 +310,7 @@ def _when(at: float, now: float, *, seconds: bool = False) -> str:
     return time if began.date() == datetime.fromtimestamp(now).date() else f"{began:%Y-%m-%d} {time}"
 
 
+_List = Literal["here", "all", "archived"]
+_LISTS: dict[_List, str] = {"here": "in this folder", "all": "in all folders", "archived": "archived"}
 _COLUMNS = ("age", "msgs", "cost", "branch", "agent", "model")
 _NEW_ROW = PickerChoice(NEW, "New conversation", "this one is kept")

@@ -100,10 +100,13 @@ _KEYS = {
     "app.models": Key("f2", "Change model", "Choose another model"),
     "model.effort": Key("alt+t", "Change effort", "Change how hard the model thinks", TURN),
     "app.sessions": Key("f3", "Open conversation", "Continue another conversation"),
-    "sessions.folders": Key("tab", "All folders", "List the conversations of all folders, or of this one"),
+    "sessions.folders": Key(
+        "tab", "Next list", "List the conversations of all folders, the archived ones, or this folder's"
+    ),
     "spawn.form": Key("tab", "Options", "Set the new agent's task, worktree, mode and more", LISTS),
     "sessions.branch": Key("shift+tab", "Next branch", "List the conversations of the next branch only"),
     "sessions.rename": Key("ctrl+r", "Rename", "Rename the marked conversation"),
+    "sessions.archive": Key("ctrl+t", "Archive", "Archive the marked conversation, or take it back"),
     "sessions.remove": Key("ctrl+d", "Remove", "Remove the marked conversation", priority=True),
     "app.calls": Key("alt+k", "Open call", "Join a call, a room shared with agents and people"),
     "app.servers": Key(
