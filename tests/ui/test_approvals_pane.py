@@ -835,6 +835,24 @@ async def test_a_programs_change_is_in_sight_first_and_is_answered_once_all_was_
         assert app.given == [("0007", "Do you want to make this edit?", "1")]
 
 
+async def test_in_a_low_window_a_programs_answers_share_rows_so_that_its_change_is_seen() -> None:
+    app = AskedByPrograms()
+    long = "Yes, and switch to accept edits (auto-approve file edits and common file commands) for this session (⇧tab)"
+    lines = [f"{number} {sign} words of line {number}" for number, sign in enumerate("-++", 3)]
+    async with app.run_test(size=(61, 20)) as pilot:
+        app.pane.consume(
+            [asking("Do you want to make this edit to parse.py?", "Yes", "No", long, detail="\n".join(lines))]
+        )
+        await app.review(pilot)
+        await pilot.pause()
+        assert set(lines) <= set(rows_in_sight(app))
+        shown = " ".join(str(app.query_one(Answers).content).split())
+        assert "1 Yes 2 No" in shown and long in shown
+        assert app.pane.outer_size.height <= 10
+        await app.press(pilot, "2")
+        assert [given[2] for given in app.given] == ["2"]
+
+
 async def test_the_next_change_that_a_program_has_drawn_comes_by_key() -> None:
     app = AskedByPrograms()
     signs = [*"-+", *" " * 30, *"-+", *" " * 30]

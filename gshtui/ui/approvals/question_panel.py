@@ -22,7 +22,7 @@ from gshtui.ui.kit.widgets.fitted_text import fit, fit_middle
 
 _ROOMY = 30
 """Rows of the window from which on an empty one is between question and answers."""
-_FRAMED = 16
+_FRAMED = 24
 """Rows of the window from which on a question has a frame."""
 _LEAST_NAME = 8
 """Cells of a name in the title that are left where room is short."""
@@ -30,7 +30,7 @@ _WIDE = 70
 """Columns from which on a panel that has not the focus says what its key is for."""
 _LISTED = 24
 """Rows of the window from which on the answers are a list, whatever else there is to show."""
-_MORE = 27
+_MORE = 14
 """Cells of the title in which the rows out of sight are counted."""
 
 

@@ -46,7 +46,9 @@ def wrapped_question(question: Sequence[QuestionLine], width: int) -> list[Quest
 
 
 class Answers(Static):
-    """The answers, one of them marked: on one line where all their words fit, else one below the other."""
+    """The answers, one of them marked: on one line where all their words fit, else one below the other; those of a
+    program share rows where the question needs them.
+    """
 
     class Clicked(Message):
         """The person clicked an answer to this question; `at`: when the mouse button went down."""
@@ -93,25 +95,41 @@ class Answers(Static):
         if not own and (low or all(words in offer.words[:2] for offer, words in line)):
             row = Content(" " if low else "  ").join(self._row(offer, words) for offer, words in line)
             self.update(row)
-            return max(1, -(-row.cell_length // max(1, width)))
-        rows = [self._row(offer, words) for offer, words in rows_of(offered, width)] if not own else self._own(width)
+            return len(row.wrap(max(1, width)))
+        rows = (
+            [self._row(offer, words) for offer, words in rows_of(offered, width)]
+            if not own
+            else self._own(width, low=low)
+        )
         if own and (absent := without(offered)) and rows[-1].cell_length + 3 + cell_len(absent) <= width:
             rows[-1] += Content.styled(f" · {absent}", "$text-muted")  # no row: rather what is asked
         self.update(Content("\n").join(rows))
-        return sum(max(1, -(-row.cell_length // max(1, width))) for row in rows)
+        return sum(len(row.wrap(max(1, width))) for row in rows)
 
-    def _own(self, width: int) -> list[Content]:
-        """A program's own answers: what each is said to do in a column of its own, where that fits."""
+    def _own(self, width: int, *, low: bool) -> list[Content]:
+        """A program's own answers: what each is said to do in a column of its own, where that fits. `low`: as many in a
+        row as fit.
+        """
+        low = low and not any(offer.words[1].startswith("[") for offer in self._offered)  # boxes are ticked one by one
         rows = [self._row(offer, offer.words[1]) for offer in self._offered]
         more = [offer.words[0].removeprefix(offer.words[1]).removeprefix(" · ") for offer in self._offered]
         column = max((row.cell_length for row, words in zip(rows, more, strict=True) if words), default=0) + 2
-        fits = all(column + cell_len(words) <= width for words in more if words)
-        return [
+        fits = not low and all(column + cell_len(words) <= width for words in more if words)
+        answers = [
             Content.assemble(row, " " * (column - row.cell_length) if fits else " · ", (words, "not bold $text-muted"))
             if words
             else row
             for row, words in zip(rows, more, strict=True)
         ]
+        if not low:
+            return answers
+        packed = answers[:1]
+        for answer in answers[1:]:
+            if packed[-1].cell_length + 1 + answer.cell_length <= width:
+                packed[-1] += Content(" ") + answer
+            else:
+                packed.append(answer)
+        return packed
 
     def rename_question(self, before: str, question: str) -> None:
         """The same question goes by another id: the mark stays where it is."""
