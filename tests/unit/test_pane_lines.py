@@ -13,7 +13,14 @@ from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.hub_events import FaultReported
 from gshtui.guard.approval.answer_keys import PAUSE, READ, offers
 from gshtui.headless.agents.agent_pane.pane_input import InputAction, InputLine
-from gshtui.headless.agents.agent_pane.pane_lines import AnswerLines, lines_of, question_keys, question_lines
+from gshtui.headless.agents.agent_pane.pane_lines import (
+    AnswerLines,
+    change_asked,
+    diff_lines,
+    lines_of,
+    question_keys,
+    question_lines,
+)
 from gshtui.text import cells
 
 
@@ -213,3 +220,13 @@ def test_a_question_shows_all_that_it_is_about() -> None:
     ]
     assert question_keys(offers(request), 2, 30, 8) == ["1  2  4  5 · and enter · 1 of 2"]
     assert "⟨4000 spaces⟩" in text and "rm -rf x" in text and "It deletes." in text
+
+
+def test_a_cut_parts_no_line_from_what_replaces_it() -> None:
+    for count in (30, 60, 90):
+        removed, added = [f"-old {n}" for n in range(count)], [f"+new {n}" for n in range(count)]
+        diff = "\n".join((f"@@ -1,{count} +1,{count} @@", *removed, *added))
+        for shown in (diff_lines(diff), change_asked(diff, "a.py", 40)):
+            signs = [re.sub(r"\x1b\[[\d;]*m", "", line).split()[1] for line in shown[:-1]]
+            assert signs == ["-"] * 20 + ["+"] * 20, shown
+            assert "more" in shown[-1]

@@ -24,7 +24,7 @@ from gshtui.guard.approval.answer_keys import Offer, line_of, list_of
 from gshtui.guard.approval.question_text import DECISIONS, LineKind, QuestionLine, digits_of, numbered, question_rows
 from gshtui.headless.agents.agent_pane.pane_markdown import AnswerLayout, MarkdownLines
 from gshtui.text import cells, units
-from gshtui.text.diff_rows import DiffRow, change_at, changed_words, diff_rows, partner_in
+from gshtui.text.diff_rows import DiffRow, change_at, changed_words, diff_rows, first_rows, partner_in
 from gshtui.text.sanitise import CleanText, clean_lines, clean_text, coloured, one_line, plain
 
 BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
@@ -229,21 +229,22 @@ def diff_lines(diff: str) -> list[CleanText]:
         rows = [row for row in rows if row.kind != "file"]
     if rows and rows[0].kind == "hunk" and not rows[0].text:
         del rows[0]
-    shown = _lines(rows, _DIFF_LINES)
-    more = sum(row.changed for row in rows[_DIFF_LINES:])
+    kept, more = first_rows(rows, _DIFF_LINES, split=False)
+    shown = _lines(kept)
     return [*shown, styled(f"  … {more} more changed {'line' if more == 1 else 'lines'}", DIM)] if more else shown
 
 
 def change_asked(diff: str, subject: str, most: int) -> list[CleanText]:
     """The change that a question is about, in at most `most` lines and a count of the others."""
     rows = question_rows(diff, subject)
-    more = len(rows) - most
-    return [*_lines(rows, most), *([styled(f"  … {more:,} more lines", DIM)] if more > 0 else [])]
+    kept, _ = first_rows(rows, most, split=False)
+    more = len(rows) - len(kept)
+    return [*_lines(kept), *([styled(f"  … {more:,} more lines", DIM)] if more > 0 else [])]
 
 
-def _lines(rows: Sequence[DiffRow], most: int) -> list[CleanText]:
+def _lines(rows: Sequence[DiffRow]) -> list[CleanText]:
     digits = digits_of(rows)
-    return [_line(rows, at, digits) for at in range(min(len(rows), most))]
+    return [_line(rows, at, digits) for at in range(len(rows))]
 
 
 def _line(rows: Sequence[DiffRow], at: int, digits: int) -> CleanText:
