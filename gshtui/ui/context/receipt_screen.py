@@ -103,7 +103,7 @@ def _head(receipt: Receipt) -> Iterator[OutlineEntry[ReceiptLine]]:
     saved = receipt.tokens_before - receipt.tokens_after
     sizes: list[StyledPart] = [
         ("strong", f"{figures.tokens(receipt.tokens_before)} → {figures.tokens(receipt.tokens_after)} tokens"),
-        ("ok" if saved > 0 else "warning", f"  {'−' if saved >= 0 else '+'}{figures.tokens(abs(saved))}"),
+        ("ok" if saved > 0 else "warning", f"  {units.change(-saved)}"),
         ("muted", f" ({units.percent(abs(saved), receipt.tokens_before)})" if receipt.tokens_before else ""),
     ]
     if receipt.messages_before:
