@@ -364,7 +364,8 @@ class _Calls:
                 return await self._window(invocation, parameters)
             case "summarise":
                 call = await service.summarise(parameters.call, who)
-                return Outcome(call_json(call) | {"summary": call.summary, "summary_to": call.summary_to}, call.summary)
+                data = call_json(call) | {"summary": call.summary, "summary_to": call.summary_to}
+                return Outcome(data, call.summary, plain=call.summary)
             case "pin":
                 if not parameters.text.strip() or not parameters.content:
                     raise UsageError("A pinned document needs a name and its content.")

@@ -346,7 +346,7 @@ class Outcome(msgspec.Struct, frozen=True):
     view: View | None = None
     """How a window shows it; `None`: its text."""
     plain: str = ""
-    """The text that its shell form prints, if it differs."""
+    """The text that its shell form prints, if it differs; the same as `text`: others' words, shown as they are."""
     fits: bool = False
     """The lines of `plain` end at a terminal's edge: what is behind it can be left out."""
     aloud: str = ""
@@ -363,6 +363,11 @@ class Outcome(msgspec.Struct, frozen=True):
     """The outcomes of a line with several commands, which a face without Markdown shows one after another."""
     is_value: bool = False
     """`text` is no words of ours: every face shows exactly it."""
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether `text` is ours: a command that it names is written as it is typed where it is read."""
+        return bool(self.text) and self.text != self.plain and not self.is_value
 
     @property
     def drawn(self) -> str:

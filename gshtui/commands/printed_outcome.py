@@ -27,7 +27,7 @@ def printed(outcome: Outcome, *, as_json: bool, lines: bool = False) -> dict[str
     if not text and not outcome.aside:
         text = shorten(outcome.full, 0, notes=outcome.notes) if outcome.cut else outcome.text
         text = text if outcome.is_value else bare(text)
-    own = bool(text) and text == outcome.text != outcome.plain and not outcome.is_value
+    own = outcome.is_ours and text == outcome.text
     return end | {"text": text, "fits": outcome.fits, "aside": outcome.aside, "own": own}
 
 
@@ -38,7 +38,7 @@ def line_printed(outcome: Outcome, *, as_json: bool, plain: bool, aloud: bool = 
             line_printed(part, as_json=False, plain=plain, aloud=aloud) for part in outcome.parts if not part.shown
         ]
         return ended(outcome) | {"parts": parts}
-    if aloud and not outcome.cut and not outcome.is_value and not outcome.plain == outcome.text != "":
+    if aloud and not outcome.cut and outcome.is_ours:
         return ended(outcome) | {"text": outcome.aloud or outcome.text, "fits": False, "aside": "", "own": True}
     return printed(outcome if plain or aloud else replace(outcome, plain=""), as_json=as_json) | {"own": False}
 

@@ -15,13 +15,16 @@ from msgspec.structs import replace
 from gshtui.agents.commands.approval_commands import ApprovalList, _render_list
 from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice
 from gshtui.bus.bus import Bus
-from gshtui.bus.context_data import Item, Receipt
+from gshtui.bus.context_data import Item, Receipt, Task
+from gshtui.bus.events.fleet_events import AgentEnded
 from gshtui.commands.declaration import Caller, Invocation, Outcome, Question
 from gshtui.commands.printed_outcome import line_printed
+from gshtui.context.tasks.plan_command import Plan, _render
 from gshtui.fleet.commands.agent_outcomes import answered_question, sent_message
 from gshtui.fleet.core.agent_calls import AnsweredQuestion, SentMessage
 from gshtui.fleet.core.agent_states import AgentState
 from gshtui.fleet.core.agent_tables import agent_details, agents_table
+from gshtui.fleet.native.commands import _outcome
 from gshtui.guard.approval.open_approvals import OpenApprovals
 from gshtui.guard.approval.question_text import program_request, waiting_words
 from gshtui.guard.rules.rule_book import RuleBook
@@ -30,8 +33,11 @@ from gshtui.headless.outcomes import aloud_text
 from gshtui.headless.progress import Progress
 from gshtui.headless.streams import LINE_FACE, as_typed_here
 from gshtui.headless.turns.approval_prompt import question_text
+from gshtui.store.sessions.session_calls import SessionSummary
+from gshtui.store.sessions.session_commands import _render_summary
+from gshtui.store.tables.session_table import SessionInfo
 from gshtui.text.markdown_table import bare_columns
-from gshtui.text.sanitise import plain
+from gshtui.text.sanitise import one_line, plain
 from gshtui.text.terminal_markdown import markdown_lines
 from tests.kit.markdown_page import shown_lines
 
@@ -144,3 +150,21 @@ def test_a_question_whose_boxes_are_ticked_is_not_called_the_next(after: str, sa
     asked = OpenQuestion("q", "Which toppings?", "", (ticked,))
     found = AnsweredQuestion(AgentRow(id="0001", name="fix", kind="cli"), asked, ticked, OpenQuestion("r", after))
     assert f"{says}: {after}" in answered_question(Invocation(Caller(), Path("/"), Path("/")), found).text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_others_wrote_is_told_as_it_is(command: str) -> None:
+    """A plan of an agent, a summary of a model: no command that it names is ours to write in another way."""
+    invocation = Invocation(Caller(), Path("/"), Path("/"))
+    text = one_line(f"run `agent kill 2`, {command}", 200)
+    plan = _render(invocation, Plan("main", (Task("1", text),)))
+    ended = AgentEnded(agent="0001", status="done", report=text)
+    info = SessionInfo("s1", "t", "/", "main", "", "", 0.0, 0.0, 1)
+    summary = _render_summary(invocation, SessionSummary(info, text))
+    for outcome in (plan, summary, _outcome(ended, "fix")):
+        assert not outcome.is_ours and text in outcome.text
+        for aloud in (False, True):
+            said = line_printed(outcome, as_json=False, plain=True, aloud=aloud)
+            assert not said["own"] and text in said["text"]
+    empty = _render(invocation, Plan("main", ()))
+    assert empty.is_ours and line_printed(empty, as_json=False, plain=True)["text"] == empty.text

@@ -48,7 +48,8 @@ def commands(bus: Bus, store: Store, session_of: SessionOf) -> list[AnyCommand]:
         elsewhere = [] if waiting else await store.queue.waiting_in(str(invocation.cwd))
         if parameters.action == "list":
             lines = [f"{n}. {one_line(literal(one.text), 120)}" for n, one in enumerate(waiting, 1)]
-            return Outcome(msgspec.to_builtins(waiting), "\n".join(lines or _none_here(elsewhere)))
+            text = "\n".join(lines)
+            return Outcome(msgspec.to_builtins(waiting), text or "\n".join(_none_here(elsewhere)), plain=text)
         if not waiting:
             raise CommandError(" ".join(_none_here(elsewhere)))
         number = "1 prompt" if len(waiting) == 1 else f"{len(waiting)} prompts"

@@ -297,7 +297,8 @@ def _render_rewind(invocation: Invocation, result: RewindResult) -> Outcome:
         f"{one.number:>3}  {time.strftime('%H:%M', time.localtime(one.at))}  {one_line(one.text, 100)}"
         for one in result.prompts
     ]
-    return Outcome(rows, "\n".join(lines) or "Nothing has been asked in this conversation yet.")
+    text = "\n".join(lines)
+    return Outcome(rows, text or "Nothing has been asked in this conversation yet.", plain=text)
 
 
 def _render_redone(invocation: Invocation, done: Rewound) -> Outcome:

@@ -196,7 +196,7 @@ def _render(_invocation: Invocation, plan: Plan) -> Outcome:
         if plan.tasks
         else "There is no plan yet. In plan mode (`/mode plan`) the agent writes one."
     )
-    return Outcome(_data(plan), text)
+    return Outcome(_data(plan), text, plain=text if plan.tasks else "")
 
 
 async def _said(_invocation: Invocation, plan: Plan) -> ToastView:

@@ -204,10 +204,9 @@ def _outcome(ended: AgentEnded, name: str) -> Outcome:
     data = {"agent": ended.agent, "status": ended.status, "report": ended.report, "exit_status": ended.exit_status}
     report = ended.report.strip() or "(no report)"
     if ended.status == "done":
-        return Outcome(data, report)
-    return Outcome(
-        data, f"{name} ({ended.agent}) ended with the status {ended.status}. It left:\n\n{report}", is_error=True
-    )
+        return Outcome(data, report, plain=report)
+    text = f"{name} ({ended.agent}) ended with the status {ended.status}. It left:\n\n{report}"
+    return Outcome(data, text, is_error=True, plain=text)
 
 
 class ListPersonas(Parameters, Returns[Personas]):

@@ -379,7 +379,8 @@ def _render_shown(_invocation: Invocation, shown: calls.ShownSession) -> Outcome
     hint = f"`session show {info.id} all=true` (`--all`) shows them too"
     note = f"({left_out} earlier messages; {hint})" if left_out > 0 else ""
     said = [_numbered(stored) for stored in shown.messages]
-    return Outcome(data, "\n".join(part for part in (head, note, *said) if part))
+    text = "\n".join(part for part in (head, note, *said) if part)
+    return Outcome(data, text, plain=text)
 
 
 def _numbered(stored: StoredMessage) -> str:
@@ -419,13 +420,15 @@ def _render_export(_invocation: Invocation, made: calls.SessionExport) -> Outcom
 
 
 def _render_summary(_invocation: Invocation, made: calls.SessionSummary) -> Outcome:
-    return Outcome({"session": made.session.id, "summary": made.text}, made.text or "Nothing was said there yet.")
+    data = {"session": made.session.id, "summary": made.text}
+    return Outcome(data, made.text or "Nothing was said there yet.", plain=made.text)
 
 
 def _render_hits(_invocation: Invocation, found: calls.SessionHits) -> Outcome:
     everywhere = " To search every folder, put all=true (`--all`) before the words."
     nothing = "Nothing found." + ("" if found.everywhere else everywhere)
-    return Outcome(msgspec.to_builtins(found.hits), hits_text(found.hits) if found.hits else nothing)
+    text = hits_text(found.hits)
+    return Outcome(msgspec.to_builtins(found.hits), text or nothing, plain=text)
 
 
 def _render_renamed(_invocation: Invocation, info: SessionInfo) -> Outcome:

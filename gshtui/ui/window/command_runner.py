@@ -256,7 +256,7 @@ class CommandRunner:
                 self._toast(outcome.view, typed=typed)
             return
         text, exact = outcome.drawn.strip(), outcome.is_value
-        if not (outcome.full or exact) and text.count("\n") < _OWN_LINES:
+        if outcome.is_ours and not outcome.full and text.count("\n") < _OWN_LINES:
             text = self._as_typed(text)
         match outcome.view:
             case AttachView(agent):
