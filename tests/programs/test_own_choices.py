@@ -16,7 +16,7 @@ from gshtui.tmux.server import TmuxServer
 from tests.kit.loopback.script import Answer, Say
 from tests.kit.loopback.server import Asked
 from tests.kit.prompt_driven_model import follow_prompts
-from tests.kit.record_questions import calls, made_project
+from tests.kit.record_questions import CHANGED, calls, made_project
 from tests.programs.stage import Stage
 
 ASKING = ("claude", "codex", "opencode", "gemini", "vibe", "qwen", "kilo")
@@ -149,12 +149,14 @@ async def test_a_plan_that_its_app_server_does_not_ask_about_is_let_begin(stage:
 async def test_an_edit_is_allowed_only_where_all_of_its_change_was_read(stage: Stage) -> None:
     tool = stage.program.setup.tool
     wishes = calls(stage.program.name, stage.folder)
-    stage.provider.choose = follow_prompts(tool.name, tool.argument, wishes, **tool.more)
+    ((name, given),) = wishes["edit"]
+    unread = ((name, {"cmd": f"cd . && {given['cmd']}"}),)  # a form of its patches that is not read
+    stage.provider.choose = follow_prompts(tool.name, tool.argument, {**wishes, "unread": unread}, **tool.more)
     made_project(stage.folder)
     notes = stage.folder / "notes.txt"
     before = notes.read_text("utf-8")
     await stage.status("idle")
-    await stage.say("do:edit")
+    await stage.say("do:unread")
     question = await asked(stage)
     assert question.partial and "10 -line 10 of the notes" in question.detail
     with pytest.raises(CommandError, match=r"Its screen does not show all of it.*Nothing was pressed"):
@@ -162,12 +164,13 @@ async def test_an_edit_is_allowed_only_where_all_of_its_change_was_read(stage: S
     await answer(stage, question, "No, and tell Codex what to do differently")
     await stage.until(stage.look, lambda row: row.status == "idle" and row.question is None)
     assert notes.read_text("utf-8") == before
-    await stage.say("do:small")
-    question = await asked(stage)
-    assert "-line 5 of the notes" in question.detail and "+line five of the notes" in question.detail
-    await answer(stage, question, "Yes, proceed")
+    await stage.say("do:edit")
+    row = await stage.until(stage.look, lambda row: row.question is not None and not row.question.partial)
+    assert row.question is not None
+    assert all(f"+{line}" in row.question.diff for line in CHANGED.splitlines())
+    await answer(stage, row.question, "Yes, proceed")
     await stage.status("idle")
-    assert "line five of the notes" in notes.read_text("utf-8")
+    assert CHANGED in notes.read_text("utf-8")
 
 
 @pytest.mark.programs("aider")
