@@ -73,7 +73,7 @@ class WatchedClient(httpx2.AsyncClient):
         try:
             async with time_limit(self._deadlines.connect + wait):
                 response = await super().send(request, stream=True, **options)
-        except TimeoutError as error:
+        except (TimeoutError, httpx2.ReadTimeout) as error:
             raise httpx2.ReadTimeout(f"no answer for {wait:g} s", request=request) from error
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Paced(response.stream, request, self._deadlines.silent)
