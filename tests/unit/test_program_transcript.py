@@ -653,6 +653,9 @@ def test_a_turn_of_codex_goes_on_while_a_helper_of_it_works(tmp_path: Path) -> N
         for after, helped in (((), True), ((more,), False)):
             turn = turn_of(codex_transcript.read(records(tmp_path / "codex.jsonl", *so_far, *after)))
             assert turn is not None and (turn.helped, turn.answer) == (helped, "It is on its way.")
+    for again in ("send_input", "resume_agent"):
+        turn = turn_of(codex_transcript.read(records(tmp_path / "codex.jsonl", *so_far, ends, helper(again))))
+        assert turn is not None and turn.helped, again
 
 
 def test_codex_has_the_plan_of_its_last_turn(tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ class _Reader:
     def _event(self, payload: dict[str, Any], at: float) -> None:
         kind, item = string(payload.get("type")), obj(payload.get("item"))
         helpers = set(map(string, seq(item.get("receiver_thread_ids"))))
-        if item.get("tool") == "spawn_agent":
+        if item.get("tool") in ("spawn_agent", "send_input", "resume_agent"):
             self._helpers |= helpers
         elif item.get("tool") == "close_agent":
             self._helpers -= helpers
