@@ -1,5 +1,6 @@
 """Answers out of keys: the rules one by one, and thousands of people who type while questions come and go."""
 
+import asyncio
 import random
 import re
 from itertools import combinations, product
@@ -508,6 +509,10 @@ async def test_what_is_typed_waits_for_no_answer_that_streams(tmp_path: Path) ->
         return terminal.came == 1
 
     await eventually(drawn)
+    for _ in range(100):  # without a pause
+        pane.type(b"y")
+        await asyncio.sleep(0)
+    assert terminal.came > 10
     pane.close()
     await bus.close(timeout=1)
 

@@ -299,9 +299,12 @@ class AgentPane:
 
     def _draw_soon(self) -> None:
         """Draw what was typed, which waits for no answer."""
+        loop = asyncio.get_running_loop()
         if self._drawing is not None:
+            if self._drawing.when() <= loop.time():
+                return  # it is about to
             self._drawing.cancel()
-        self._drawing = None if self._closed else asyncio.get_running_loop().call_later(0, self.draw)
+        self._drawing = None if self._closed else loop.call_later(0, self.draw)
 
     def draw(self) -> None:
         """Draw new lines and the bottom rows, once the screen shows what was drawn before."""
