@@ -173,11 +173,14 @@ def _break_global(text: str) -> dict[str, str]:
     return {}
 
 
-@pytest.mark.parametrize("state", some(list(STATES), 2))
+CHOSEN = some(list(STATES), 2)
+
+
+@pytest.mark.parametrize("state", CHOSEN)
 def test_a_git_that_fails_costs_what_needs_it_and_no_turn(state: str, project: Path, tmp_path: Path) -> None:
     env = STATES[state](project, tmp_path / "bin")
     faces = ("a commit of an agent", "agent spawn in a worktree", "worktree", "doctor")
-    for face in ("prompt", *(faces if FULL else faces[list(STATES).index(state) % 4 :][:1])):
+    for face in ("prompt", *(faces if FULL else faces[CHOSEN.index(state) % 4 :][:1])):
         ended = run(face, project, env)
         if face == "prompt":
             assert ended.code == 0 and len(ended.err.splitlines()) <= 1, (state, ended)
