@@ -11,9 +11,10 @@ import msgspec
 
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow
 from gshtui.bus.event import Event
+from gshtui.bus.events.agent_events import AgentAdded
 from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded, AgentKilled, AgentRemoved
 
-EVENTS: tuple[type[Event], ...] = (AgentChanged, AgentEnded, AgentKilled, AgentRemoved)
+EVENTS: tuple[type[Event], ...] = (AgentAdded, AgentChanged, AgentEnded, AgentKilled, AgentRemoved)
 """What `AgentNews` is told."""
 _LONGEST = 200
 
@@ -41,13 +42,18 @@ class AgentNews:
         self._needing: dict[str, str] = {}
         """Who needs the person → the question, where its choices are known."""
         self._rows: dict[str, AgentRow] = {}
+        self._names: dict[str, str] = {}
         self._killed: set[str] = set()
         self._causes: dict[str, tuple[dict[str, str], str]] = {}
         """What agents failed of → the names of those that still are, by their ids, and what was told."""
 
     def has(self, agent: str) -> bool:
         """Whether this agent lives in a terminal."""
-        return agent in self._rows
+        return agent in self._names
+
+    def name_of(self, agent: str) -> str:
+        """What the person calls it."""
+        return self._names.get(agent, agent)
 
     def called_for(self, agent: str) -> None:
         """The person was called for this agent's question, and is not called again when its row changes."""
@@ -55,6 +61,8 @@ class AgentNews:
 
     def call_for(self, event: Event) -> AgentCall | None:
         match event:
+            case AgentAdded(runtime="tmux"):  # a window that comes later is told its row behind its questions
+                self._names.setdefault(event.agent, event.name)
             case AgentChanged():
                 return self._changed(event.row)
             case AgentEnded():
@@ -71,7 +79,7 @@ class AgentNews:
         return None
 
     def _changed(self, row: AgentRow) -> AgentCall | None:
-        self._rows[row.id] = row
+        self._rows[row.id], self._names[row.id] = row, row.name
         if row.status not in ENDED_STATUSES:
             self._no_longer_failed(row.id)
             if not row.killed:
@@ -98,7 +106,7 @@ class AgentNews:
 
             said = last_lines(said)
         report = f": {said}" if said else ""
-        name = event.name or event.agent
+        name = event.name or self.name_of(event.agent)
         call = _call(f"{name} {words}{report}", name, is_good=event.status == "done")
         if event.status != "failed" or not said:
             return call

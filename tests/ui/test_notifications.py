@@ -12,10 +12,11 @@ from textual.notifications import SeverityLevel
 from textual.widgets._toast import Toast
 
 from gshtui.bus.agent_data import OpenQuestion
-from gshtui.bus.events.agent_events import TurnFinished
+from gshtui.bus.events.agent_events import AgentAdded, TurnFinished
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.context_events import SummaryProposed
 from gshtui.bus.events.fleet_events import AgentEnded, AgentKilled
+from gshtui.hub.faces.window_history import WindowHistory
 from gshtui.hub.person_notifier import PersonNotifier
 from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import Notify
@@ -93,9 +94,27 @@ async def test_a_question_of_an_agent_in_a_terminal_is_told_once() -> None:
             approval="a", agent="0001", session="s", call="c", tool="bash", effect="execute", subject="ls"
         )
         watch.consume([*changed(SEARCH), asked, *changed(msgspec.structs.replace(SEARCH, needs_you=True))])
-        assert watch.called == ["0001 wants to run: ls"]
+        assert watch.called == ["look-around wants to run: ls"]
         watch.consume([msgspec.structs.replace(asked, tool="mcp_server", subject="Use kit?")])
-        assert watch.called[1:] == ["0001 asks: Use kit?"]
+        assert watch.called[1:] == ["look-around asks: Use kit?"]
+
+
+async def test_who_asked_before_the_window_came_is_told_by_name() -> None:
+    app = Telling()
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        watch = Noting(app)
+        app.app_focus = False
+        history = WindowHistory()
+        asked = ApprovalRequested(
+            approval="a", agent="0001", session="s", call="c", tool="bash", effect="execute", subject="ls"
+        )
+        for event in (AgentAdded(agent="0001", name="look-around", runtime="tmux"), *changed(SEARCH), asked, TURN):
+            history.note(event)
+        watch.consume(list(history.events()))
+        assert watch.called == ["look-around wants to run: ls"]
+        watch.consume([SummaryProposed(agent="0001", session="s", receipt=COMPACTED)])
+        assert watch.called[1].startswith("look-around wants to compact its context")
 
 
 async def test_a_summary_that_waits_is_told() -> None:

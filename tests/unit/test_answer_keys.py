@@ -477,6 +477,7 @@ async def test_a_key_counts_from_when_it_was_pressed(tmp_path: Path, pressed: fl
     pane.open()
     terminal.screen.note_seen(terminal.came, clock.now)
     pane.handle_events([request(1, "")])
+    assert any(f"? {spec.name} wants to run" in line for line in pane._lines), "it is called by its name"
     pane.draw()
     drawn, clock.now = clock.now, clock.now + 30.0
     terminal.screen.note_seen(terminal.came, drawn)

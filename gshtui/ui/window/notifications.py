@@ -84,15 +84,15 @@ class Attention:
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""
         for event in events:
+            name = self._news.name_of(getattr(event, "agent", ""))
             match event:
                 case SummaryProposed():
-                    text = f"{event.agent} wants to compact its context: its summary needs your answer"
-                    self._elsewhere(text, event.agent)
+                    self._elsewhere(f"{name} wants to compact its context: its summary needs your answer", name)
                 case ApprovalRequested():
                     self._news.called_for(event.agent)  # notified here, not again when its row changes
-                    self._elsewhere(waiting_words(event, event.agent), event.agent)
+                    self._elsewhere(waiting_words(event, name), name)
                 case TurnFinished() if not self._news.has(event.agent):
-                    self._elsewhere(f"{event.agent} {turn_outcome(event)}", event.agent)
+                    self._elsewhere(f"{name} {turn_outcome(event)}", name)
                 case _ if (call := self._news.call_for(event)) is not None:
                     if call.is_need:  # the header, the list of agents and the row above the input say so
                         self._elsewhere(call.text, call.agent)

@@ -282,7 +282,7 @@ class AgentPane:
             self._keys.clear_question()
             return
         self._keys.expect_question()
-        self._lines += [*self._words.rest(), *question_lines(front)]
+        self._lines += [*self._words.rest(), *question_lines(front, self._row.name)]
 
     def _output(self, event: ToolOutput) -> list[CleanText]:
         shown = self._shown_output.get(event.call, 0)

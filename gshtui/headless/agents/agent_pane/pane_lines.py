@@ -97,15 +97,15 @@ def question_keys(offered: Sequence[Offer], waiting: int, width: int, height: in
     return [*clean_lines(plain(list_of(offered, width))), plain(f"  its number and enter answers{count}")]
 
 
-def question_lines(event: ApprovalRequested) -> list[CleanText]:
-    """A question, with a count of the lines that do not fit."""
+def question_lines(event: ApprovalRequested, name: str = "") -> list[CleanText]:
+    """A question, with a count of the lines that do not fit. `name`: of who asks."""
     parts = question_text.question_parts(event)
     diff, tail = parts.diff, parts.tail
     shown = _words(question_text.shortened(parts.above_change, _QUESTION_LINES))
     if diff:
         shown += [clean_text(), *change_asked(diff, event.subject, _QUESTION_LINES)]
     shown += [*([clean_text()] if tail else []), *_words(tail)]
-    return [clean_text(), styled(f"? {question_text.question_title(event)}", BOLD, YELLOW), *shown]
+    return [clean_text(), styled(f"? {question_text.question_title(event, name)}", BOLD, YELLOW), *shown]
 
 
 def _words(lines: Sequence[QuestionLine]) -> list[CleanText]:
