@@ -156,8 +156,6 @@ def _tree(agents: list[AgentView]) -> tuple[AgentPlace, ...]:
 
 COLUMNS = 58
 """Cells from which on each fact has a column of its own, with a heading: those of the pane in a window of 60."""
-_NAME = 7
-"""Cells of a name that say whose it is."""
 _TASK = 9
 """Cells below which nothing is said behind a state."""
 _TASK_COLUMN = 24
@@ -307,25 +305,20 @@ def _task(agent: AgentView, left: str) -> str:
 
 
 def _head(agent: AgentView, width: int, age: str, chosen: bool, said: Content, task: str) -> Content:
-    """The one line of a narrow list: the name, how it is, the age, and what else there is room for. The name gives way
-    in its middle, as far as it can still be told; then the age goes, then how it is, which the sign says at least.
+    """The one line of a narrow list: the name, how it is, the age, and what else there is room for. The age gives way
+    to the name, then how it is, which the sign says at least; the name only where it has no room alone.
     """
     sign, colour = _sign(agent)
     tail = Content.styled(age, _MUTED)
     called, words = _clean(agent.row.name), said.plain.partition(" · ")[0]
-    state, least = said[: len(words)], min(cell_len(called), _NAME)
-    room = width - 2 - 1 - state.cell_length
-    if room - 1 - tail.cell_length < least:
-        tail = Content("")
-    if room < least:
-        said, state, room = Content(""), Content(""), width - 2
-    room -= tail.cell_length + bool(tail)
-    news = Content.styled(f" +{agent.row.unread}", "$primary") if agent.row.unread and state else Content("")
-    wordings = (said, state + news, state)
-    whole = next((one for one in wordings if one.cell_length <= room + state.cell_length - cell_len(called)), None)
-    shorter = (one for one in wordings[1:] if one.cell_length <= room + state.cell_length - least)
-    said = whole or next(shorter, state)
-    room += state.cell_length - said.cell_length
+    state, none, room = said[: len(words)], Content(""), width - 2
+    news = Content.styled(f"+{agent.row.unread}", "$primary") if agent.row.unread else none
+    short = Content.assemble(state, " ", news) if news else state
+    wordings = ((said, tail), (short, tail), (state, tail), (short, none), (state, none), (news, none), (none, none))
+    lengths = ((one, end, sum(part.cell_length + bool(part) for part in (one, end))) for one, end in wordings)
+    whole = ((one, end) for one, end, length in lengths if length + cell_len(called) <= room)
+    said, tail = next(whole, (none, none))
+    room -= sum(part.cell_length + bool(part) for part in (said, tail))
     name = Content.styled(fit_middle(called, max(1, room)), f"bold{' underline' * chosen}")
     room -= name.cell_length
     if task and room >= _TASK:

@@ -24,7 +24,7 @@ def fit(text: str, width: int) -> str:
     text = escape_lines(text)
     if width <= 0:
         return ""
-    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip(" …") + "…"
 
 
 def fit_names(text: str, width: int) -> str:
@@ -46,11 +46,18 @@ def fit_middle(text: str, width: int) -> str:
     return set_cell_size(text, max(0, width - cell_len(end))).rstrip() + end
 
 
+_ABOUT_FILE = re.compile(r"[A-Z]|(?:wants to )?(?:edit|read|write) ")
+"""How words begin that name a file; others may be a command, in which a path without its middle is another path."""
+_SHORT = 3
+"""Cells of a folder below which `…` is no shorter."""
+
+
 def fit_paths(text: str, width: int) -> str:
-    """The text in at most `width` cells; a path in it gives way first, in front of its file's name."""
-    for word in sorted(text.split(" "), key=cell_len, reverse=True):
+    """The text in at most `width` cells; a file's path in it gives way first, in front of the file's name."""
+    words = text.split(" ") if _ABOUT_FILE.match(text) else []
+    for word in sorted(words, key=cell_len, reverse=True):
         folder, slash, name = word.rpartition("/")
-        if folder and (excess := cell_len(text) - width) > 0:
+        if cell_len(folder) >= _SHORT and (excess := cell_len(text) - width) > 0:
             cut = set_cell_size(folder, max(0, cell_len(folder) - excess - 1)).rstrip()
             text = text.replace(word, f"{cut}…{slash}{name}", 1)
     return fit(text, width)
