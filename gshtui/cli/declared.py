@@ -17,8 +17,18 @@ from gshtui.cli import by_hand
 from gshtui.cli.command_form import CommandForm, FormValue, GroupForm
 from gshtui.cli.declared_forms import COMMANDS, GROUPS
 from gshtui.cli.options import KINDS, json_option, set_option, yes_option
+from gshtui.settings.paths import FolderError
 from gshtui.text.similar_names import similar_names
 
+FEATURE_WORDS = {
+    "acp": ("acp",),
+    "mcp serve": ("mcp_server",),
+    "people": ("ssh",),
+    "replay": ("replay",),
+    "serve": ("ssh", "web"),
+    "workflow": ("workflows",),
+}
+"""Words that are for features which can be switched off: without all of these, help does not list one."""
 _STOP = "`gsh-tui hub stop` ends it, and the next call starts it again."
 Run = Callable[[CommandForm, dict[str, Any]], int]
 """Runs a command with the given values by field name, plus `as_json`, `yes` and `flags`."""
@@ -36,6 +46,14 @@ class DeclaredGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*self._forms, *self._by_hand})
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        gone = words_off()
+        listed = [word for word in self.list_commands(ctx) if f"{self.name} {word}" not in gone]
+        room = formatter.width - 6 - max(map(len, listed))
+        made = {word: one for word in listed if (one := self.command_named(word)) is not None and not one.hidden}
+        with formatter.section("Commands"):
+            formatter.write_dl([(word, one.get_short_help_str(room)) for word, one in made.items()])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return self.command_named(cmd_name)
@@ -83,6 +101,20 @@ class CommandWithWords(DeclaredGroup):
 
     def get_help(self, ctx: click.Context) -> str:
         return self.own.get_help(click.Context(self.own, info_name=ctx.info_name, parent=ctx.parent))
+
+
+def words_off() -> frozenset[str]:
+    """The words of features that are switched off."""
+    from gshtui.cli.window import settings_naming
+
+    try:
+        settings = settings_naming("features", "GSH_FEATURES__")
+    except FolderError:
+        settings = None
+    if settings is None:
+        return frozenset()
+    off = {name for name, on in dict(settings.features).items() if not on}
+    return frozenset(words for words, names in FEATURE_WORDS.items() if off.issuperset(names))
 
 
 def written(name: str) -> click.Command:

@@ -21,14 +21,6 @@ from gshtui.commands.word_groups import grouped
 from gshtui.settings.known_providers import PROVIDER_NAMES
 from gshtui.settings.paths import FolderError
 
-_OF_FEATURES = {
-    "acp": ("acp",),
-    "people": ("ssh",),
-    "replay": ("replay",),
-    "serve": ("ssh", "web"),
-    "workflow": ("workflows",),
-}
-"""Words that are for features which can be switched off: without all of these, help does not list one."""
 FOLDER = "FOLDER"
 """Stands for a command where a folder is given."""
 F = TypeVar("F", bound=Callable[..., Any])
@@ -50,7 +42,7 @@ class Root(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands by group, those that most people need first."""
         found = {word: self.get_command(ctx, word) for word in self.list_commands(ctx)}
-        gone = _words_off()
+        gone = declared.words_off()
         shown = {
             word: command
             for word, command in found.items()
@@ -78,20 +70,6 @@ class Root(click.Group):
                 return FOLDER, _folder, args
             said = f"There is no command or folder {args[0]!r}.{_meant(args[0])}"
             raise click.UsageError(said, ctx) from error
-
-
-def _words_off() -> frozenset[str]:
-    """The words of features that are switched off."""
-    from gshtui.cli.window import settings_naming
-
-    try:
-        settings = settings_naming("features", "GSH_FEATURES__")
-    except FolderError:
-        settings = None
-    if settings is None:
-        return frozenset()
-    off = {name for name, on in dict(settings.features).items() if not on}
-    return frozenset(word for word, names in _OF_FEATURES.items() if off.issuperset(names))
 
 
 def _window_options(function: F) -> F:

@@ -265,14 +265,20 @@ def test_a_full_disk_behind_the_output_is_told_once(words: list[str]) -> None:
 
 
 def test_help_lists_no_word_of_a_feature_that_is_switched_off() -> None:
-    from gshtui.cli.root import _OF_FEATURES
+    from gshtui.cli.declared import FEATURE_WORDS
+
+    groups = ("", *(words.rpartition(" ")[0] for words in FEATURE_WORDS if " " in words))
 
     def listed(**switches: str) -> set[str]:
-        lines = run_gsh("--help", env={f"GSH_FEATURES__{name.upper()}": on for name, on in switches.items()}).out
-        return {line.split()[0] for line in lines.split("\n") if line.startswith("  ") and line.strip()}
+        given = {f"GSH_FEATURES__{name.upper()}": on for name, on in switches.items()}
+        return {
+            f"{group} {line.split()[0]}".strip()
+            for group in groups
+            for line in run_gsh(*group.split(), "--help", env=given).out.split("\n")
+            if line.startswith("  ") and line.strip()
+        }
 
-    assert set(_OF_FEATURES) <= listed(), "all are on by default"
-    with_words = {name for names in _OF_FEATURES.values() for name in names}
-    assert with_words == set(FEATURES) - {"mcp_server"}, "`mcp` has words of other servers' client, too"
-    assert not set(_OF_FEATURES) & listed(**dict.fromkeys(FEATURES, "false"))
-    assert set(_OF_FEATURES) - listed(ssh="false") == {"people"}, "a browser is served, too"
+    assert set(FEATURE_WORDS) <= listed(), "all are on by default"
+    assert {name for names in FEATURE_WORDS.values() for name in names} == set(FEATURES)
+    assert not set(FEATURE_WORDS) & listed(**dict.fromkeys(FEATURES, "false"))
+    assert set(FEATURE_WORDS) - listed(ssh="false") == {"people"}, "a browser is served, too"

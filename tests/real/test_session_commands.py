@@ -223,13 +223,14 @@ async def test_rm_removes_several_but_not_what_is_open(shell: Shell) -> None:
 
 async def test_an_archived_conversation_is_kept_out_of_lists_until_it_is_taken_back_or_goes_on(shell: Shell) -> None:
     one, two, three = [await _conversation(shell) for _ in range(3)]
-    await shell.store.holds.acquire(three, "window 1")
+    held = await shell.store.holds.acquire(three, "window 1")
     with pytest.raises(CommandError, match="window 1"):
         await shell.run(f"session archive {three}")
     with pytest.raises(CommandError, match="Name a conversation"):
         await shell.run("session archive")
-    said = (await shell.run(f"session archive {one} {two}")).text
-    assert f"`session unarchive {one} {two}`" in said
+    said = await shell.run(f"session archive {one} {two}")
+    assert said.text == "Archived. `session unarchive` takes them back.", "it fits into a notice"
+    assert said.aside == f"`session unarchive {one} {two}` takes them back."
 
     async def listed(line: str) -> set[str]:
         return {entry["id"] for entry in (await shell.run(line)).data}
@@ -241,6 +242,10 @@ async def test_an_archived_conversation_is_kept_out_of_lists_until_it_is_taken_b
     assert (await shell.run(f"session show {one}")).data["session"]["archived"]
     assert (await shell.run("session search why")).data, "a search finds what is archived, too"
     assert (await shell.run("session rm keep=0")).data == {"removed": []}, "what is archived or open stays"
+    await held.release()
+    await shell.run(f"session archive {three}")
+    assert "`session ls archived=true` (`--archived`) lists them" in (await shell.run("session ls")).text
+    await shell.run(f"session restore {three}")
     await shell.run(f"session restore {one}")
     await shell.store.messages.append(two, Message("m9", "user", (Text("and now?"),)))
     assert await listed("session ls") == {one, two, three}

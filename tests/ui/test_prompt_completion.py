@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from gshtui.ui.prompt import completion_sources, prompt_completion
 from gshtui.ui.prompt.completion_sources import CommandSource, FileIndex, FileSource, ResourceSource
-from gshtui.ui.prompt.prompt_completion import Completer, CompletionItem
+from gshtui.ui.prompt.prompt_completion import POPUP_ROWS, Completer, CompletionItem
 from tests.kit.prompt_host import PromptHost
 
 
@@ -142,18 +142,22 @@ async def test_the_list_is_above_the_input_and_covers_no_layout() -> None:
 
 
 @pytest.mark.parametrize("width", [61, 80])
-async def test_the_place_in_a_long_list_takes_no_words_of_a_row(width: int) -> None:
+async def test_the_place_in_a_long_list_is_below_the_rows_that_name_keys(width: int) -> None:
     app = host()
     async with app.run_test(size=(width, 24)) as pilot:
         words = "x" * (width - 15)  # the row is full
-        app.area.popup.show([CompletionItem(f"item{n:02}", 0, detail="short" if n == 2 else words) for n in range(20)])
+        items = [CompletionItem(f"item{n:02}", 0, detail=words, key="app.help" if n % 2 else "") for n in range(20)]
+        app.area.popup.show(items)
         await pilot.pause()
-        rows = popup_text(app).split("\n")
-        assert [row.partition("item")[2].split()[1:] for row in rows] == [
-            [words] if n != 2 else ["short", "1", "of", "20"] for n in range(len(rows))
-        ]
-        app.area.popup.show([CompletionItem(f"item{n}", 0, detail=words, group="All of them") for n in range(20)])
-        assert re.fullmatch(r" All of them +1 of 20 ", popup_text(app).split("\n")[0])
+        *rows, last = popup_text(app).split("\n")
+        assert len(rows) == POPUP_ROWS - 1 and re.fullmatch(r" +1 of 20 ", last)
+        assert not [row for row in rows if " of " in row]
+        app.area.popup.move(19)
+        await pilot.pause()
+        *rows, last = popup_text(app).split("\n")
+        assert rows[-1].startswith(" ▸ item19") and re.fullmatch(r" +20 of 20 ", last)
+        app.area.popup.show(items[:POPUP_ROWS])
+        assert "item07" in popup_text(app) and " of " not in popup_text(app), "all are listed"
 
 
 async def test_escape_closes_the_list_then_goes_on() -> None:

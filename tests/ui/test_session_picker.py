@@ -184,7 +184,10 @@ async def test_the_marked_conversation_is_renamed_and_removed_by_keys_that_the_s
 async def test_an_archived_conversation_leaves_the_lists_and_is_taken_back_from_its_own() -> None:
     app = PickerHost()
     async with app.run_test(size=(80, 24)) as pilot:
-        await pressed(pilot, "up", "ctrl+t")
+        await pressed(pilot, "up")
+        title = str(app.picker.query_one(".dialog-title", Static).content)
+        assert title == "Conversations · 2 in this folder · tab for all folders, archived"
+        await pressed(pilot, "ctrl+t")
         assert app.source.asked == [ArchiveSessions(sessions=("a1",))]
         assert app.titles() == ["new", "a2"]
         await pressed(pilot, "tab")

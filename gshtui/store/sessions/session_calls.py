@@ -48,6 +48,8 @@ class SessionList(msgspec.Struct, frozen=True):
     """Whether a conversation can be named by its position, counted from 1: nothing of this folder is filtered out."""
     more: bool = False
     """Whether there are older ones."""
+    archived: bool = False
+    """Whether none are listed because all are archived."""
 
 
 class ShownSession(msgspec.Struct, frozen=True):

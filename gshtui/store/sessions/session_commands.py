@@ -248,18 +248,19 @@ class _Sessions(Family[SessionParameters]):
 
     async def _ls(self, invocation: Invocation, parameters: calls.ListSessions) -> calls.SessionList:
         agent, provider, model, cost = parameters.agent, parameters.provider, parameters.model, parameters.cost
-        found = await self._store.sessions.find_all(
+        find = partial(
+            self._store.sessions.find_all,
             cwd=None if parameters.everywhere else str(invocation.cwd),
             agent=agent,
             provider=provider,
             model=model,
             cost=cost,
-            limit=parameters.limit + 1,
-            archived=parameters.archived,
         )
+        found = await find(limit=parameters.limit + 1, archived=parameters.archived)
         numbered = not (parameters.everywhere or agent or provider or model or cost or parameters.archived)
         more = len(found) > parameters.limit
-        return calls.SessionList(found[: parameters.limit], parameters.everywhere, numbered, more)
+        archived = not found and not parameters.archived and bool(await find(limit=1, archived=True))
+        return calls.SessionList(found[: parameters.limit], parameters.everywhere, numbered, more, archived)
 
     async def _show(self, invocation: Invocation, parameters: calls.ShowSession) -> calls.ShownSession:
         info = await self._wanted(invocation, parameters.session)
@@ -366,6 +367,8 @@ def _render_list(_invocation: Invocation, found: calls.SessionList) -> Outcome:
     text = shown() + end
     if not found.sessions:
         text = "No conversations yet." if found.numbered or found.everywhere else "No conversation matches."
+        if found.archived:
+            text = "Only archived ones: `session ls archived=true` (`--archived`) lists them."
         text += "" if found.everywhere else " `session ls all=true` (`--all`) lists those of other folders."
     aloud = shown(aloud=True) + end if found.sessions else ""
     return Outcome([_data(info) for info in found.sessions], text, aloud=aloud)
@@ -397,11 +400,14 @@ def _render_resumed(invocation: Invocation, info: SessionInfo) -> Outcome:
 
 
 def _render_archived(_invocation: Invocation, done: calls.ArchivedSessions) -> Outcome:
+    data = [_data(info) for info in done.sessions]
     titles = ", ".join(single_line(info.title) or info.id for info in done.sessions)
-    ids = " ".join(info.id for info in done.sessions)
-    gone = done.sessions[0].archived
-    said = f"Archived: {titles}. `session unarchive {ids}` takes it back." if gone else f"Back in the list: {titles}."
-    return Outcome([_data(info) for info in done.sessions], said)
+    if not done.sessions[0].archived:
+        return Outcome(data, f"Back in the list: {titles}.")
+    back = f"takes {'them' if len(data) > 1 else 'it'} back."
+    exactly = " ".join(["session unarchive", *(info.id for info in done.sessions)])
+    said = f"Archived. `session unarchive` {back}"
+    return Outcome(data, said, plain=f"Archived: {titles}.", aside=f"`{exactly}` {back}")
 
 
 def _render_removed(_invocation: Invocation, gone: calls.RemovedSessions) -> Outcome:

@@ -41,7 +41,7 @@ _PREVIEWED = 12
 _SEARCHED = 3
 """Letters from which on the messages are searched."""
 _HINT = "{list.choose} to open · {sessions.rename} to rename · {sessions.archive} to %s · {list.close} to close"
-_MORE = " · {sessions.remove} to remove · {sessions.folders} next list · {sessions.branch} next branch"
+_MORE = " · {sessions.remove} to remove · {sessions.branch} next branch"
 """Named as well where the screen is wide."""
 
 
@@ -157,9 +157,11 @@ class SessionsScreen(Picker):
         rows = [replace(row, columns=tuple(row.columns[at] for at in kept)) for row in rows]
         self.replace([_NEW_ROW, *rows], ("title", *(headings[at] for at in kept)), also=self._saying)
         super().fill()
-        where = _LISTS[self._list]
+        where, others = _LISTS[self._list]
         branch = f" · branch {self._branch}" if self._branch else ""
-        self.query_one(".dialog-title", Static).update(f"Conversations · {len(fitting)} {where}{branch}")
+        title = f"Conversations · {len(fitting)} {where}{branch}"
+        lists = with_keys(self, f" · {{sessions.folders}} for {others}")
+        self.query_one(".dialog-title", Static).update(Content.assemble(title, (lists, "not bold $foreground-muted")))
         self._name_keys()
 
     def first(self, fitting: Sequence[PickerChoice]) -> PickerChoice:
@@ -311,6 +313,11 @@ def _when(at: float, now: float, *, seconds: bool = False) -> str:
 
 
 _List = Literal["here", "all", "archived"]
-_LISTS: dict[_List, str] = {"here": "in this folder", "all": "in all folders", "archived": "archived"}
+_LISTS: dict[_List, tuple[str, str]] = {
+    "here": ("in this folder", "all folders, archived"),
+    "all": ("in all folders", "archived"),
+    "archived": ("archived", "this folder"),
+}
+"""What each list has, and what the key lists next."""
 _COLUMNS = ("age", "msgs", "cost", "branch", "agent", "model")
 _NEW_ROW = PickerChoice(NEW, "New conversation", "this one is kept")

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, Protocol
 
 import msgspec
-from rich.cells import cell_len
 from rich.segment import Segment
 from textual import events
 from textual.geometry import Size
@@ -239,7 +238,14 @@ class CompletionPopup(Widget, can_focus=False):
     @property
     def _rows(self) -> int:
         most = min(max(POPUP_ROWS, self.screen.size.height // 3), _MOST_ROWS)
-        return min(most, len(self._lines)) + bool(self._note)
+        return min(most, len(self._lines) + bool(self._note))
+
+    @property
+    def _listed(self) -> int:
+        """The rows with candidates. A last one has what is said below them, and the place in a list that is longer."""
+        height = self.size.height
+        foot = bool(self._note) or len(self._lines) > height
+        return height - foot if height > 1 or not self._lines else height
 
     def close(self) -> None:
         """Hide the list."""
@@ -250,7 +256,7 @@ class CompletionPopup(Widget, can_focus=False):
     def move(self, by: int) -> None:
         """Mark another candidate, wrapping around."""
         self.index = (self.index + by) % len(self.candidates)
-        rows = max(1, self.size.height - bool(self._note))
+        rows = max(1, self._listed)
         line = self._lines.index(self.index)
         first = line - 1 if line and self._lines[line - 1] < 0 else line  # with its heading
         self._top = max(line - rows + 1, min(self._top, first))
@@ -260,7 +266,7 @@ class CompletionPopup(Widget, can_focus=False):
 
     def move_page(self, step: int) -> None:
         """Mark a candidate a page further, or the first or last one."""
-        wanted = self.index + step * max(1, self.size.height - 1)
+        wanted = self.index + step * max(1, self._listed - 1)
         self.move(max(0, min(len(self.candidates) - 1, wanted)) - self.index)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
@@ -269,23 +275,19 @@ class CompletionPopup(Widget, can_focus=False):
 
     def render_line(self, y: int) -> Strip:
         """One candidate: label with matched letters, detail, and a mark if chosen."""
-        rows = self.size.height - bool(self._note)
         at = self._top + y
         style = self.get_component_rich_style
-        if y == rows:
-            line = Strip([Segment(f"   {fit(self._note, self.size.width - 4)}", style("completion--detail"))])
-            return line.adjust_cell_length(self.size.width, style("completion--plain"))
+        if y == self._listed:
+            place = f" {self.index + 1} of {len(self.candidates)} " if len(self._lines) > y else ""
+            room = self.size.width - len(place)
+            line = Strip([Segment(f"   {fit(self._note, room - 4)}", style("completion--detail"))])
+            line = line.adjust_cell_length(room, style("completion--plain"))
+            return Strip([*line, Segment(place, style("completion--detail"))])
         if at >= len(self._lines):
             return Strip.blank(self.size.width, style("completion--plain"))
-        place = f" {self.index + 1} of {len(self.candidates)} " if len(self._lines) > rows else ""
-        if place and y != self._place_row(rows, len(place)):
-            place = ""
         chosen = self._lines[at] == self.index
         line = Strip([Segment(text, style(_look(role, chosen=chosen))) for text, role in self._pieces(at)])
-        line = line.adjust_cell_length(
-            self.size.width - len(place), style("completion--chosen" if chosen else "completion--plain")
-        )
-        return Strip([*line, Segment(place, style(_look("detail", chosen=chosen)))]) if place else line
+        return line.adjust_cell_length(self.size.width, style("completion--chosen" if chosen else "completion--plain"))
 
     def _pieces(self, at: int) -> list[tuple[str, Role]]:
         """A line from left to right: a heading, or a candidate with a mark if it is chosen."""
@@ -295,14 +297,6 @@ class CompletionPopup(Widget, can_focus=False):
         if self._columns is None or self._columns.room != room:
             self._columns = list_columns([self._row(one) for one in self.candidates], room, most=_NAMES)
         return self._columns.pieces(self._row(self.candidates[number], " ▸ " if number == self.index else "   "))
-
-    def _place_row(self, rows: int, width: int) -> int:
-        """The last row that says the place and loses nothing by that; -1: none."""
-        for y in reversed(range(min(rows, len(self._lines) - self._top))):
-            text = "".join(text for text, _ in self._pieces(self._top + y))
-            if cell_len(text.rstrip()) + width < self.size.width:
-                return y
-        return -1
 
     def _row(self, candidate: CompletionItem, mark: str = "   ") -> ListRow:
         name, cut = candidate.shown, 0
@@ -316,7 +310,7 @@ class CompletionPopup(Widget, can_focus=False):
         """Choose the clicked candidate."""
         event.stop()
         at = self._top + event.y
-        if at < len(self._lines) and self._lines[at] >= 0 and event.y < self.size.height - bool(self._note):
+        if at < len(self._lines) and self._lines[at] >= 0 and event.y < self._listed:
             self.post_message(self.Chosen(self.candidates[self._lines[at]]))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
