@@ -281,6 +281,14 @@ def test_a_plan_that_is_given_is_not_taken_for_the_one_that_was_written(tmp_path
     assert with_call(asked, transcript(tmp_path, *calls, answered=1), tmp_path) == asked
 
 
+def test_a_file_outside_the_project_is_not_headed_as_one_in_it(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    given = {"file_path": str(tmp_path / "new.txt"), "content": "a\n"}
+    asked = asks("", "Do you want to create new.txt?")
+    whole = with_call(asked, transcript(tmp_path, ("Write", given)), tmp_path / "project")
+    assert f"+++ b/{tmp_path}/new.txt\n" in whole.diff
+
+
 def test_what_is_lost_of_a_file_that_cannot_be_read_is_not_taken_for_nothing(tmp_path: Path) -> None:
     (tmp_path / "new.txt").write_bytes(b"\xff\n")
     given = {"file_path": str(tmp_path / "new.txt"), "content": "a\n"}

@@ -205,8 +205,11 @@ async def test_an_answer_approves_a_mode_or_takes_back_what_it_approved_itself(
         if not given:
             raise SessionError("busy", "It asks something else now.")
 
+    async def open_question() -> OpenQuestion:
+        return PLAN
+
     async def session(*_: object) -> Any:
-        return SimpleNamespace(choose=choose)
+        return SimpleNamespace(choose=choose, open_question=open_question)
 
     async def profile(_: object) -> Profile:
         return load(tmp_path).get("claude")
@@ -221,3 +224,46 @@ async def test_an_answer_approves_a_mode_or_takes_back_what_it_approved_itself(
     with contextlib.nullcontext() if given else pytest.raises(FleetError):
         await answerer.answer(row, choice, "q")
     assert heard == told
+
+
+@pytest.mark.parametrize(
+    ("seen", "now", "given"),
+    [
+        ("touch a", replace(PLAN, detail="touch a"), True),
+        ("touch a", replace(PLAN, detail="rm -rf ~"), False),
+        ("touch a", replace(PLAN, detail="to…", partial=True), False),
+    ],
+)
+async def test_an_answer_to_a_question_that_is_cut_is_to_what_its_record_said(
+    seen: str, now: OpenQuestion, given: bool, tmp_path: Path
+) -> None:
+    """The next question may begin with the same rows, and is the same for who sees no more than the screen."""
+    cut = replace(PLAN, detail="to…", partial=True)
+
+    async def open_question() -> OpenQuestion:
+        return cut
+
+    async def choose(*_: object) -> None:
+        chosen.append(True)
+
+    async def session(*_: object) -> Any:
+        return SimpleNamespace(choose=choose, open_question=open_question)
+
+    async def profile(_: object) -> Profile:
+        return load(tmp_path).get("claude")
+
+    async def whole_question(*_: object) -> OpenQuestion:
+        return now
+
+    context: Any = SimpleNamespace(
+        options=SimpleNamespace(data=tmp_path), terminals=SimpleNamespace(server=lambda _: None)
+    )
+    programs: Any = SimpleNamespace(session=session, profile=profile, whole_question=whole_question)
+    chosen = list[bool]()
+    known = replace(cut, detail=seen, partial=False)
+    answerer = Answerer(context, programs, cast("Any", None), None, lambda *_: None, lambda *_: known)
+    row = AgentRow(id="a", name="it", kind="cli", profile="claude", status="waiting", question=known)
+    with contextlib.nullcontext() if given else pytest.raises(FleetError, match="Nothing was pressed"):
+        await answerer.answer(row, "1", "q")
+    assert bool(chosen) == given
+    await answerer.answer(row, "4", "q")

@@ -656,6 +656,8 @@ def test_a_turn_of_codex_goes_on_while_a_helper_of_it_works(tmp_path: Path) -> N
     for again in ("send_input", "resume_agent"):
         turn = turn_of(codex_transcript.read(records(tmp_path / "codex.jsonl", *so_far, ends, helper(again))))
         assert turn is not None and turn.helped, again
+    said_so = message("assistant", "<subagent_notification> 01a2-7d")
+    assert codex_transcript.read(records(tmp_path / "codex.jsonl", *so_far, said_so)).helped
 
 
 def test_codex_has_the_plan_of_its_last_turn(tmp_path: Path) -> None:

@@ -173,8 +173,8 @@ class Answerer:
         try:
             found = await session.open_question()
             told = row.question
-            if told is not None and told.id == found.id and told.choices and not told.partial:
-                return told  # with what its transcript has of it
+            if told is not None and told.id == found.id and told.choices and not told.partial and not found.partial:
+                return told  # with what its transcript has of it; one that is cut may be the next one that looks alike
             found = await self._programs.whole_question(self._context.terminals.server(row.socket), row, found)
             return without_choices(found) if row.screen_is_guessed else found
         except SessionError as error:
@@ -223,11 +223,12 @@ class Answerer:
     async def _check_seen(self, row: AgentRow, choice: str, question: str) -> None:
         """Raises `FleetError` if it allows something that is not shown. What is not asked now is not pressed anyway."""
         known = self._seen(row.id, question) or row.question
-        if known is not None and known.id == question and not known.partial:
-            return
         asked = None
         with contextlib.suppress(FleetError, SessionError):
             asked = await self.question(row)
+        if asked is not None and known is not None and known.id == asked.id and not known.partial:
+            is_other = (known.detail, known.diff) != (asked.detail, asked.diff)
+            asked = msgspec.structs.replace(asked, partial=asked.partial or is_other)
         if asked is not None and question in ("", asked.id) and choice in asked.uncounted:
             raise FleetError(
                 "invalid",

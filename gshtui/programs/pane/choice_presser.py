@@ -110,8 +110,9 @@ class ChoicePresser:
             presses += 1
             if read.question.choices[place].types:
                 return await self._typing(read, place)
-            seen = await self._gone(question, _LOST_AFTER if presses < _PRESSES else None)
-            if seen is not None or presses >= _PRESSES:
+            last = presses >= _PRESSES or read.question.partial  # of one that is cut, the next one may look the same
+            seen = await self._gone(question, None if last else _LOST_AFTER)
+            if seen is not None or last:
                 return self._next(seen)
             before, now = read, await self._still(question, pressed=True)
             if now is None:

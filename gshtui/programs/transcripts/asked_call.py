@@ -122,7 +122,7 @@ def _told(
         return replace(question, detail=literal(command).strip("\n"), beside=_besides(question, command), partial=False)
     path = string(given.get("path"))
     if path and Path(path).name in f"{question.subject} {question.detail} {question.beside}":
-        name = one_line(path.removeprefix(f"{folder}/"), 400).lstrip("/")
+        name = one_line(literal(path.removeprefix(f"{folder}/")), 4_096)
         change = _change(given, folder / path, name)
         if change:
             beside = [line for line in question.beside.split("\n") if not _names_change(line.strip(), name)]

@@ -216,7 +216,7 @@ class _Reader:
         role = string(item.get("role")) or "user"
         for part in objects(item.get("content")):
             text = string(part.get("text"))
-            if text.startswith(_HELPED):
+            if role == "user" and text.startswith(_HELPED):
                 self._helpers = {each for each in self._helpers if each not in text}
             if "image" in string(part.get("type")):
                 self.book.add_picture("image", "image", at, id, role)
