@@ -11,6 +11,11 @@ _GENERAL = re.compile(
 """The words of a program's question that say nothing which what it is about does not say."""
 _LONGEST = 400
 _LINE_END = " ⏎ "
+_OF_CHANGE = re.compile(
+    r"(?i)→ edit |(?:(?:do|would) you (?:want|like) to )?(?:make|create|overwrite|update|write) |apply this change\?|"
+    r"permission for the file_system\."
+)
+"""How programs ask about a change of a file."""
 _DRAWN = re.compile(r" {0,20}\d{1,9} ")
 """A line of a change, as programs draw it: below its number is the file's."""
 
@@ -36,7 +41,8 @@ def asked_line(subject: str, detail: str) -> str:
     """The question with what it is about, each said once: all lines of that in their order, their ends marked."""
     from gshtui.text.sanitise import one_line  # not before the first letter
 
-    subject, lines = one_line(subject, _LONGEST), _undrawn(detail)
+    subject, lines = one_line(subject, _LONGEST), [line.strip() for line in detail.split("\n") if line.strip()]
+    lines = _undrawn(detail) if _OF_CHANGE.match(subject) else lines or [""]
     told = one_line(_LINE_END.join(lines), _LONGEST)
     asked = subject.removesuffix("?").lower()
     if not told or told.lower() in asked:

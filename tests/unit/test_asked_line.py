@@ -20,6 +20,7 @@ from gshtui.text.asked_line import asked_line, unsaid
         ("Run: make", "", "Run: make"),
         ("Do you want to run the command?", "$ make\n  and more", "$ make ⏎ and more"),
         ("Do you want to proceed?", "X: ; rm -rf ~\n$ true", "X: ; rm -rf ~ ⏎ $ true"),
+        ("Do you want to proceed?", "echo '\n1 '; rm -rf ~", "echo ' ⏎ 1 '; rm -rf ~"),
         ("Run it", "rm -rf ~\n\n$ true", "Run it · rm -rf ~ ⏎ $ true"),
     ],
 )

@@ -583,6 +583,23 @@ def test_a_question_is_the_same_where_only_its_choices_are_cut(other: OpenQuesti
     assert (is_cut_elsewhere(one, other), is_cut_elsewhere(other, one)) == (same, same)
 
 
+def test_the_same_command_elsewhere_or_for_another_reason_is_another_question() -> None:
+    shot = next(shot for shot in SHOTS if shot.file.match("codex/0.169.0/dialogs-200x50/*-approval.txt"))
+    first = read("codex", shot.lines, shot.told)
+    for words, instead in (("local", "production"), ("May I run it?", "Outside the sandbox as root?")):
+        then = read("codex", [line.replace(words, instead) for line in shot.lines], shot.told)
+        assert first is not None and then is not None and first.question.detail == then.question.detail
+        assert first.question.id != then.question.id
+        assert not is_cut_elsewhere(first.question, then.question)
+
+
+def test_a_line_of_a_command_that_runs_is_not_the_question() -> None:
+    shot = next(shot for shot in SHOTS if shot.file.match("codex/0.169.0/dialogs-200x50/*-approval.txt"))
+    row = next(n for n, line in enumerate(shot.lines) if "Running" in line)
+    asked = read("codex", [*shot.lines[: row + 1], "  │ # Show the date?", *shot.lines[row + 2 :]], shot.told)
+    assert asked is not None and asked.question.subject == "Would you like to run the following command?"
+
+
 def test_a_models_own_choices_are_the_same_only_in_whole() -> None:
     """It writes what ends them, too."""
     one, other = (asks_about("to the server", label, "No") for label in ("Go on…", "Go on and delete the database"))

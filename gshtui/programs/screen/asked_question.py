@@ -115,7 +115,7 @@ def question_above(
     choices, said = offered_choices(rules, labels, abouts), _said(labels, abouts)
     complete = complete and all(len(words) <= LONGEST_CHOICE for words in said)
     question = OpenQuestion(
-        question_id(subject, detail, said),
+        question_id(subject, "\n".join([*where, detail]), said),
         subject,
         detail,
         choices,

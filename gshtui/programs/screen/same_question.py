@@ -14,13 +14,7 @@ def is_cut_elsewhere(one: OpenQuestion, other: OpenQuestion) -> bool:
     same character by character, and so are all choices, as far as each shows them. Where the meaning of one is not
     known, as of a model's own, they are the same only in whole.
     """
-    about = one.subject, one.detail, one.diff
-    if (
-        about != (other.subject, other.detail, other.diff)
-        or not (one.detail or one.diff)
-        or one.partial
-        or other.partial
-    ):
+    if _about(one) != _about(other) or not (one.detail or one.diff) or one.partial or other.partial:
         return False
     if [(each.key, each.means) for each in one.choices] != [(each.key, each.means) for each in other.choices]:
         return False
@@ -29,6 +23,10 @@ def is_cut_elsewhere(one: OpenQuestion, other: OpenQuestion) -> bool:
     if not all(each.means for each in one.choices):
         return all(mine == theirs for mine, theirs in pairs)
     return all(mine == theirs or _begins(mine, theirs) or _begins(theirs, mine) for mine, theirs in pairs)
+
+
+def _about(question: OpenQuestion) -> tuple[str, str, str, list[str]]:
+    return question.subject, question.detail, question.diff, question.beside.split()
 
 
 def is_ticked_elsewhere(one: OpenQuestion, other: OpenQuestion) -> bool:
