@@ -1,5 +1,6 @@
 """What a program asks about, from its transcript: whole, and only where its screen asks about exactly that."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ from msgspec.structs import replace
 from gshtui.bus.agent_data import OpenQuestion
 from gshtui.programs.profiles import profile_files as profiles
 from gshtui.programs.screen.screen_reading import read_screen
-from gshtui.programs.transcripts.asked_call import with_call
-from gshtui.programs.transcripts.program_transcript import ProgramTranscript, TranscriptBuilder
+from gshtui.programs.transcripts.asked_call import whole_question, with_call
+from gshtui.programs.transcripts.claude_transcript import slug
+from gshtui.programs.transcripts.program_transcript import ProgramTranscript, TranscriptBuilder, TranscriptQuery
 from tests.kit.record_questions import calls
 from tests.kit.recorded_screens import shots
 
@@ -268,9 +270,38 @@ def test_one_call_of_many_that_wait_is_not_taken_for_the_one_that_asks(tmp_path:
     assert with_call(asked, told, tmp_path).detail == LONG
     told.helped = True
     assert with_call(asked, told, tmp_path) == asked
+    book = TranscriptBuilder(tmp_path / "t", "claude")
+    book.add_text("user", "Do it.", 1.0, "m")
+    for command in (f"{LONG}; rm -rf ~", "true"):
+        book.add_call("c", "Bash", {"command": command}, 2.0, "m")
+    book.add_result("c", "done", 3.0, "m")
+    book.add_call("d", "Bash", {"command": LONG}, 2.0, "m")
+    assert with_call(asked, book.transcript, tmp_path) == asked
     book = TranscriptBuilder(tmp_path / "t", "claude")  # of a long turn the end, where an earlier call may wait
     book.add_call("c", "Bash", {"command": LONG}, 2.0, "m")
     assert with_call(asked, book.transcript, tmp_path) == asked
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_long_turn_is_read_from_its_beginning(tmp_path: Path, waits: bool) -> None:
+    def call(id: str, command: str) -> dict[str, Any]:
+        part = {"type": "tool_use", "id": id, "name": "Bash", "input": {"command": command}}
+        return {"type": "assistant", "uuid": id, "message": {"id": id, "content": [part]}}
+
+    said = {
+        "type": "assistant",
+        "uuid": "b",
+        "message": {"id": "b", "content": [{"type": "text", "text": "a " * 10**6}]},
+    }
+    begun = {"type": "user", "uuid": "a", "message": {"content": "Do it."}}
+    records = [begun, *([call("c", f"{LONG}; rm -rf ~")] if waits else []), said, said | {"uuid": "d"}, call("e", LONG)]
+    file = tmp_path / "projects" / slug(str(tmp_path)) / "c1.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_text("".join(f"{json.dumps(record)}\n" for record in records), "utf-8")
+    asked = asks(LONG[:200], partial=True)
+    query = TranscriptQuery("claude", "c1", str(tmp_path), 0.0)
+    whole = whole_question(asked, query, {"CLAUDE_CONFIG_DIR": str(tmp_path), "HOME": str(tmp_path)})
+    assert whole == (asked if waits else replace(asked, detail=LONG, partial=False))
 
 
 def test_a_plan_that_is_given_is_not_taken_for_the_one_that_was_written(tmp_path: Path) -> None:

@@ -97,7 +97,8 @@ def _waiting(transcript: ProgramTranscript) -> dict[str, Any] | None:
     waiting: list[TranscriptEntry] = []
     for entry in transcript.entries:
         if entry.kind == "tool_result":
-            waiting = [one for one in waiting if one.call != entry.call]
+            if done := [one for one in waiting if one.call == entry.call]:
+                waiting.remove(done[0])  # an id that is used twice leaves one
         elif entry.kind == "tool_call" and (transcript.program, entry.text.partition(" ")[0]) not in _DONE:
             waiting.append(entry)
     if len(waiting) != 1 or transcript.helped or not _has_turn(transcript):
