@@ -263,13 +263,13 @@ async def test_who_stops_the_hub_is_told_which_turns_that_ends(project: Path) ->
         with contextlib.closing(WarmPtyChild(["hub", "stop"], project)) as child:
             child.go()
             await asyncio.to_thread(child.read_until, lambda: b"[y/N]" in child.output)
-            assert b"The turn in run sleep 30073 is interrupted." in child.output
+            assert "This interrupts 1 turn: “run sleep 30073”." in child.output.decode()
             child.write(b"n\n")
             assert await asyncio.to_thread(child.wait) == 4
             assert process.poll() is None and running_keeper(data_dir()) is not None
         unseen = await asyncio.to_thread(run_gsh, "hub", "stop", cwd=project)
-        assert unseen.code == 4 and "nobody is there to agree to the end of a turn; or add --yes." in unseen.err
-        assert "The turn in run sleep 30073 is interrupted." in unseen.err
+        assert unseen.code == 4 and "nobody is here to agree; add --yes to stop it anyway." in unseen.err
+        assert "This interrupts 1 turn: “run sleep 30073”." in unseen.err
         assert process.poll() is None and running_keeper(data_dir()) is not None
         agreed = await asyncio.to_thread(run_gsh, "uninstall", "--yes", cwd=project)
         assert agreed.code == 0, agreed.err

@@ -924,7 +924,7 @@ async def test_a_few_words_for_a_moment_are_shown_without_marks() -> None:
 @pytest.mark.parametrize("alone", [False, True])
 @pytest.mark.parametrize("busy", [False, True])
 async def test_who_leaves_a_hub_of_their_own_is_asked_what_ends_with_it(alone: bool, busy: bool) -> None:
-    asked = Question(StopKeeper(), "Stop the hub?", yes="Stop", losses=("The turn in parser is interrupted.",))
+    asked = Question(StopKeeper(), "Stop the hub?", yes="Stop", losses=("This interrupts 1 turn: “parser”.",))
     app = Window(questions={StopKeeper(): asked} if busy else {})
     app.bridge.opening = replace(app.bridge.opening, alone=alone)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -938,7 +938,7 @@ async def test_who_leaves_a_hub_of_their_own_is_asked_what_ends_with_it(alone: b
             await pilot.press("ctrl+q")  # asks once
             await settled(pilot)
             assert len(app.screen_stack) == 2
-            assert "The turn in parser is interrupted." in app.export_screenshot().replace("&#160;", " ")
+            assert "This interrupts 1 turn: “parser”." in app.export_screenshot().replace("&#160;", " ")
             Keyboard(app).post(answer)
             await settled(pilot)
         assert app.return_code == 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections import Counter
 from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
@@ -34,6 +35,7 @@ from gshtui.settings.model import Settings
 from gshtui.store.tables.name_lookup import agents_in, turns_in
 from gshtui.system.processes import process_tree
 from gshtui.system.processes.process_identity import is_here
+from gshtui.text import units
 from gshtui.text.sanitise import one_line
 
 _NONE = "No hub runs."
@@ -101,7 +103,7 @@ class StopKeeper(Parameters, Returns[StoppedKeeper]):
 
     COMMAND: ClassVar[str] = "hub"
     WORD: ClassVar[str] = "stop"
-    SHELL = _shell("Stop the hub.", needs_answer="nobody is there to agree to the end of a turn; or add --yes.")
+    SHELL = _shell("Stop the hub.", needs_answer="nobody is here to agree; add --yes to stop it anyway.")
 
 
 class InstallKeeper(Parameters, Returns[InstalledUnit]):
@@ -158,10 +160,12 @@ def commands(settings: Settings) -> list[AnyCommand]:
         turns = [] if was is None else await asyncio.to_thread(turns_in, data / "gsh.db", was.process.pid)
         if not turns:
             return None
-        names = [one_line(title, 60) or "an untitled conversation" for title in turns]
-        losses = [f"The turn in {name} is interrupted." for name in names]
-        note = "What was said so far is kept."
-        return Question(wanted, "Stop the hub?", yes="Stop", losses=tuple(losses), note=note)
+        times = Counter(
+            f"“{title}”" if (title := one_line(given, 60)) else "an untitled conversation" for given in turns
+        )
+        where = ", ".join(name if number == 1 else f"{name} ({number} times)" for name, number in times.items())
+        losses = (f"This interrupts {units.counted(len(turns), 'turn')}: {where}.",)
+        return Question(wanted, "Stop the hub?", yes="Stop", losses=losses, note="What was said so far is kept.")
 
     async def stop(_: Invocation, _wanted: StopKeeper) -> StoppedKeeper:
         was = await asyncio.to_thread(keeper.running_keeper, data)
