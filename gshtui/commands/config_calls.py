@@ -183,7 +183,7 @@ class TrustProject(Parameters, Returns[ProjectTrust]):
         parts=NO_PARTS,
         quiet=True,
         yes="Skip the preview and the question.",
-        needs_answer="only a person can trust a folder, and nobody is there to ask; or add --yes.",
+        needs_answer=True,
     )
     revoke: bool = Field(default=False, description="Withdraw the trust.")
     seen: Annotated[SkipJsonSchema[InstanceOf[SeenProject] | None], Mark.CODE_ONLY] = None

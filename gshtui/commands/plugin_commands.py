@@ -61,7 +61,7 @@ class ApprovePlugin(Parameters, Returns[PluginChange]):
         summary="Let a plugin be loaded.",
         parts=frozenset(),
         yes="Approve it without asking.",
-        needs_answer="only a person can let code run with their rights, and nobody is there to ask; or add --yes.",
+        needs_answer=True,
     )
     name: str = Field(description="Its name, or the folder of a plugin or marketplace of Claude Code.")
 

@@ -76,8 +76,9 @@ class ShellForm(msgspec.Struct, frozen=True):
     """Help of `--yes`, which every command that asks a question has."""
     takes_settings: bool = False
     """Whether it has `--set KEY=VALUE`."""
-    needs_answer: str = ""
-    """The error, with exit code 4, where it has a question and there is nobody to ask; empty: the command decides."""
+    needs_answer: bool = False
+    """Where it has a question and there is nobody to ask, it ends with exit code 4 unless `--yes` is given; false: it
+    asks only in a terminal."""
     json_lines: bool = False
     """Whether `--json` prints each item of the data as a line."""
     alone: bool = False
@@ -93,7 +94,7 @@ class ShellForm(msgspec.Struct, frozen=True):
     @property
     def for_person(self) -> bool:
         """Whether the hub does it for a person alone."""
-        return self.rights or bool(self.needs_answer)
+        return self.rights or self.needs_answer
 
 
 class ShellGroup(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, LiteralString, NamedTuple, NewType
+from typing import TYPE_CHECKING, Literal, LiteralString, NamedTuple, NewType
 
 if TYPE_CHECKING:
     from gshtui.text.sanitise import CleanText
@@ -204,10 +204,12 @@ def as_typed_here(text: str) -> str:
     return _NAMED.sub(typed, text)
 
 
-def show_question(question: str) -> None:
-    """Print on stderr what would have been asked, where nobody is there to answer it."""
+def decline(question: str) -> Literal[False]:
+    """Say what would have been asked, that nobody is there to answer it, and what agrees."""
     with suppress(OSError):
         write_all(STDERR, shown(question + "\n", STDERR))
+    complain("nobody is there to ask.", ANYWAY)
+    return False
 
 
 def ask_yes_no(question: str) -> bool:

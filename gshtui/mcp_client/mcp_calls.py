@@ -187,7 +187,7 @@ class AddServer(Parameters, Returns[ChangedServer]):
             "gsh-tui mcp add docs https://docs.example/mcp --header 'Authorization=Bearer ${DOCS_TOKEN}'",
         ),
         yes="Add a server of the registry without asking.",
-        needs_answer="nobody is there to agree to what the registry says; or add --yes.",
+        needs_answer=True,
         alone=True,
     )
     name: str = Field(description="Its name, which its tools' names begin with.")
@@ -278,7 +278,7 @@ class ImportServers(Parameters, Returns[ImportedServers]):
         summary="Add the servers of other programs.",
         parts=NO_PARTS,
         yes="Write without asking.",
-        needs_answer="nobody is there to agree to what would be written; or add --yes.",
+        needs_answer=True,
     )
     source: Source = Field(default="all", description="The program to import from.")
     seen: Annotated[tuple[str, ...] | None, Mark.CODE_ONLY] = None
@@ -309,7 +309,7 @@ class AcceptServer(Parameters, Returns[ServerAnswer]):
         summary="Accept a folder's server, or changed tools.",
         parts=NO_PARTS,
         yes="Accept without asking.",
-        needs_answer="only a person can accept it; or add --yes.",
+        needs_answer=True,
     )
     name: str = Field(default="", description="Its name; by default all that stand in other programs' files.")
     exact: Annotated[str, Mark.CODE_ONLY] = ""

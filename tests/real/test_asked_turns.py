@@ -268,7 +268,7 @@ async def test_who_stops_the_hub_is_told_which_turns_that_ends(project: Path) ->
             assert await asyncio.to_thread(child.wait) == 4
             assert process.poll() is None and running_keeper(data_dir()) is not None
         unseen = await asyncio.to_thread(run_gsh, "hub", "stop", cwd=project)
-        assert unseen.code == 4 and "nobody is here to agree; add --yes to stop it anyway." in unseen.err
+        assert unseen.code == 4 and "nobody is there to ask. `--yes` does it anyway." in unseen.err
         assert "This interrupts 1 turn: “run sleep 30073”." in unseen.err
         assert process.poll() is None and running_keeper(data_dir()) is not None
         agreed = await asyncio.to_thread(run_gsh, "uninstall", "--yes", cwd=project)

@@ -51,7 +51,7 @@ class AcceptHooks(Parameters, Returns[HookSet]):
     WORD: ClassVar[str] = "accept"
     SHELL = ShellForm(
         parts=_PARTS,
-        needs_answer="Asks before approving anything; --yes skips the question.",
+        needs_answer=True,
         examples=("gsh-tui hook accept all",),
     )
     id: Annotated[str, ShellOption(metavar="ID")] = Field(description="The hook's id, its beginning, or `all`.")

@@ -149,7 +149,7 @@ class InstallPackage(Parameters, Returns[BroughtPackage]):
         summary="Bring gsh-tui to a host, for our own agents' tools.",
         parts=frozenset(),
         waiting="Bringing it there",
-        needs_answer="Asks before copying anything there; --yes skips the question.",
+        needs_answer=True,
         alone=True,
     )
     name: str = Field(description="Name of the host in the configuration.")
@@ -164,7 +164,7 @@ class UninstallPackage(Parameters, Returns[BroughtPackage]):
         summary="Remove gsh-tui from a host.",
         parts=_PARTS,
         waiting="Removing it",
-        needs_answer="Asks before removing anything; --yes skips the question.",
+        needs_answer=True,
         alone=True,
     )
     name: str = Field(description="Name of the host in the configuration.")

@@ -80,7 +80,7 @@ class InstallAgent(Parameters, Returns[InstalledAgent]):
         summary="Install an agent of the ACP registry.",
         parts=frozenset({"store", "fleet"}),
         waiting="Installing",
-        needs_answer="nobody is there to agree to what the registry says; or add --yes.",
+        needs_answer=True,
         alone=True,
     )
     FORMER_NAMES = {"target": "name"}

@@ -78,7 +78,7 @@ class InstalledUnit(msgspec.Struct, frozen=True):
     """What the person runs next."""
 
 
-def _shell(summary: str, *, alone: bool = True, needs_answer: str = "") -> ShellForm:
+def _shell(summary: str, *, alone: bool = True, needs_answer: bool = False) -> ShellForm:
     return ShellForm(summary=summary, parts=frozenset(), alone=alone, needs_answer=needs_answer)
 
 
@@ -103,7 +103,7 @@ class StopKeeper(Parameters, Returns[StoppedKeeper]):
 
     COMMAND: ClassVar[str] = "hub"
     WORD: ClassVar[str] = "stop"
-    SHELL = _shell("Stop the hub.", needs_answer="nobody is here to agree; add --yes to stop it anyway.")
+    SHELL = _shell("Stop the hub.", needs_answer=True)
 
 
 class InstallKeeper(Parameters, Returns[InstalledUnit]):
@@ -118,7 +118,7 @@ class InstallKeeper(Parameters, Returns[InstalledUnit]):
         summary="Have the system start the hub at login.",
         parts=frozenset(),
         alone=True,
-        needs_answer="Asks before writing or removing anything; --yes skips the question.",
+        needs_answer=True,
     )
     remove: bool = Field(default=False, description="Remove the unit instead.")
 

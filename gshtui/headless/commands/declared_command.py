@@ -166,9 +166,7 @@ async def run_on(
 
     async def ask(question: Question) -> bool:
         if not _somebody_is_here():
-            streams.show_question(question_text(question))
-            streams.complain(call.form.needs_answer)
-            return False
+            return streams.decline(question_text(question))
         before_asking()
         return streams.ask_yes_no(question_text(question))
 

@@ -143,7 +143,7 @@ class _Conversation:
             for said in self._lines(waiting):
                 if "question" in said:
                     waiting.clear()
-                    self._send(answer=_agreed(said["question"], said["needs"]))
+                    self._send(answer=_agreed(said["question"]))
                 elif "piece" in said:
                     waiting.clear()
                     self.printed = True
@@ -277,17 +277,15 @@ def _print_problems(said: dict[str, Any]) -> None:
             streams.complain(text)
 
 
-def _agreed(question: str, needs: str) -> bool:
-    """Whether the person agrees. `needs`: what is said where nobody is there to ask."""
+def _agreed(question: str) -> bool:
+    """Whether the person agrees."""
     if _somebody_is_here():
         try:
             return streams.ask_yes_no(question)
         except KeyboardInterrupt:  # a no, as where no hub runs
             streams.write_all(streams.STDERR, streams.own("\n"))
             return False
-    streams.show_question(question)
-    streams.complain(needs)
-    return False
+    return streams.decline(question)
 
 
 def _somebody_is_here() -> bool:

@@ -49,8 +49,7 @@ def uninstall(run: Callable[[list[str]], int], *, data: bool, yes: bool, as_json
     plan += [f"the link {link}" for link in links]
     plan += [f"all that is in {folder}" for folder in folders] if data else []
     if not yes and not (streams.is_terminal(0) and streams.is_terminal(2)):
-        streams.show_question("\n  ".join(["This would be removed, and the hub stopped:", *plan]))
-        streams.complain("nobody is there to ask.", streams.ANYWAY)
+        streams.decline("\n  ".join(["This would be removed, and the hub stopped:", *plan]))
         return exits.DENIED
     said = "".join(f"  {one}\n" for one in plan) or "  nothing in your files\n"
     if not yes and not streams.ask_yes_no(f"Remove this, and stop the hub?\n{said}"):

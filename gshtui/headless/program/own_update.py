@@ -92,8 +92,7 @@ def update(*, yes: bool, as_json: bool) -> int:
             if as_json:
                 streams.result_json(data)
             else:
-                streams.show_question(text.rstrip("\n"))
-                streams.complain("nobody is there to ask.", streams.ANYWAY)
+                streams.decline(text.rstrip("\n"))
             return exits.DENIED
         if not streams.ask_yes_no(f"{text}Run it?"):
             return exits.DENIED

@@ -51,9 +51,7 @@ def install(shell: str, *, in_tmux: bool, yes: bool, as_json: bool) -> int:
             )
         if not yes:
             if not (os.isatty(0) and os.isatty(2)):
-                streams.complain(
-                    "only you can allow a change to your start-up file, and nobody is there to ask; or add --yes."
-                )
+                streams.decline(f"This would go into {file}: {wanted}")
                 return exits.DENIED
             kept = "A copy of the old file is kept beside it." if file.exists() else "The file does not exist yet."
             does = "Replaces" if there else "Adds"

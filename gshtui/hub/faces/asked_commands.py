@@ -197,7 +197,7 @@ class AskedCommands(FaceHost):
             invocation = replace(invocation, leaves=True)
 
             async def ask(question: Question) -> bool:
-                _send(connection, {"question": question_text(question), "needs": declared.form.needs_answer})
+                _send(connection, {"question": question_text(question)})
                 return await self._said(connection)
 
             if (pieces := execution.stream(registry, value, invocation)) is not None:

@@ -104,7 +104,7 @@ class UpdateProfiles(Parameters, Returns[UpdatedRules]):
         summary="Take signed rules for reading programs.",
         parts=frozenset(),
         waiting="Checking",
-        needs_answer="Asks before taking rules; --yes skips the question.",
+        needs_answer=True,
         examples=("gsh-tui profiles update rules.toml", "gsh-tui profiles update --undo"),
         alone=True,
     )

@@ -146,7 +146,7 @@ class InstallPackages(Parameters, Returns[PythonInstalled]):
         summary="Install packages for the Python of agents.",
         examples=("gsh-tui python install", "gsh-tui python install pandas matplotlib"),
         waiting="Installing",
-        needs_answer="Asks before installing anything; --yes skips the question.",
+        needs_answer=True,
         alone=True,
     )
     packages: Annotated[str, ShellOption(words=-1)] = Field(default="", description="Packages, separated by blanks")
