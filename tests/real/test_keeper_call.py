@@ -45,6 +45,8 @@ FOLDER_LINES = (
     ("session", "rename", "latest", ""),
     ("session", "rename", "latest", "ferns"),
     ("session", "rm", "nobody", "--yes"),
+    ("session", "archive", "nobody"),
+    ("session", "unarchive", "nobody"),
     ("usage",),
     ("usage", "--json"),
     ("usage", "--since", "yesterday"),
