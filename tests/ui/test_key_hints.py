@@ -16,6 +16,7 @@ from gshtui.ui.kit.keys.key_table import KEYS, hint_word
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.prompt.prompt_completion import CompletionItem
 from gshtui.ui.prompt.prompt_status import PromptStatus
+from tests.kit.prompt_host import make_question
 from tests.kit.window import NOW, Window
 from tests.ui.test_window import settled
 
@@ -165,3 +166,19 @@ async def test_at_a_question_no_key_stands_in_both_lines() -> None:
         bar = {key for _, _, key in app.bench.query_one(KeyBar)._places}
         assert {"1", "4", "enter"} <= bar
         assert not bar & {key for _, _, key in app.bench.query_one(PromptStatus)._places}, said(app)
+
+
+async def test_the_keys_of_a_question_stand_below_its_panel_and_those_of_the_side_below_that() -> None:
+    app = Window()
+    async with app.run_test(size=(200, 50)) as pilot:
+        await settled(pilot)
+        app.feed(make_question())
+        await press(pilot, "ctrl+g")
+        bar, panel = app.bench.query_one(KeyBar), app.bench.query_one("#approvals").region
+        keys = str(bar.render())
+        assert len(keys) - len(keys.lstrip()) == panel.x + 1 > 10
+        await pilot.click(KeyBar, offset=(keys.index("deny") + 1, 0))
+        assert app.bench.query_one("#approvals").display is False, "a click hits the key that is seen there"
+        await press(pilot, "alt+2")
+        keys = str(bar.render())
+        assert len(keys) - len(keys.lstrip()) == 1

@@ -119,7 +119,7 @@ class WorkbenchScreen(Screen[None]):
         self.strip = PaneStrip([self.panes[name] for name in RIGHT], self.action_pane)
         self.middle = Vertical(self.deck, Center(SessionOffer(front)), self.strip, centre.below, id="centre")
         self._frame = PaneFrame(self.panes, self.middle)
-        self._keybar = KeyBar(self.input)
+        self._keybar = KeyBar(self.input, self.middle)
         self.header.changed = self.address
         for pane in self.panes.values():
             pane.changed = self._pane_changed
@@ -179,6 +179,7 @@ class WorkbenchScreen(Screen[None]):
 
     def _laid_out(self, _: Screen[Any]) -> None:
         self._edge = self.input.region  # asked for before a layout, it would keep widgets from being told their sizes
+        self._keybar.stand_below(self._edge.x)
         self._place_notices()
 
     def _place_notices(self) -> None:

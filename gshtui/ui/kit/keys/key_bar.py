@@ -24,13 +24,17 @@ _ORDER = {id: at for at, id in enumerate(KEYS)}
 
 
 class KeyBar(Widget):
-    """One line of keys, as many as fit, the focused widget's first; none while `input` has the focus."""
+    """One line of keys, as many as fit, the focused widget's first; none while `input` has the focus. Those of what is
+    in `centre` stand below it where there is room for all of them.
+    """
 
     DEFAULT_CSS = "KeyBar { height: 1; }"
 
-    def __init__(self, input: Widget) -> None:
+    def __init__(self, input: Widget, centre: Widget) -> None:
         super().__init__(id="keybar")
         self._input = input
+        self._centre = centre
+        self._edge = 0
         self._places: list[tuple[int, int, str]] = []
 
     def on_mount(self) -> None:
@@ -40,19 +44,29 @@ class KeyBar(Widget):
     def _updated(self, _: object) -> None:
         self.refresh()
 
+    def stand_below(self, edge: int) -> None:
+        """The column at which what is in the centre begins."""
+        if edge != self._edge:
+            self._edge = edge
+            self.refresh()
+
     def render(self) -> RenderResult:
         width = self.size.width
         self._places = []
         parts: list[Content] = []
-        at = 1
-        for key, display, label in self._keys():
-            length = len(display) + 1 + len(label)
+        keys = [(key, display, label, len(display) + 1 + len(label)) for key, display, label in self._keys()]
+        focused, at = self.screen.focused, 1
+        if keys and focused is not None and self._centre in focused.ancestors:
+            needed = 1 + sum(length + 2 for *_, length in keys)
+            at += self._edge if self._edge + needed <= width else 0
+        margin = " " * at
+        for key, display, label, length in keys:
             if at + length > width:
                 break
             self._places.append((at, at + length, key))
             parts.append(Content.assemble((display, "bold $footer-key-foreground"), (f" {label}", "$foreground-muted")))
             at += length + 2
-        return Content(" ") + Content("  ").join(parts)
+        return Content(margin) + Content("  ").join(parts)
 
     def _keys(self) -> list[tuple[str, str, str]]:
         if app_of(self).screen is not self.screen or self.screen.focused is self._input:
