@@ -217,7 +217,7 @@ Outcome = KeyChosen | ReasonBegun | RuleBegun | Swallowed | Passed
 
 TOO_SOON = "too soon; press it again"
 CHANGED = "the question changed; nothing was answered"
-UNREAD = "answers count once you have seen all of it"
+UNREAD = "read on first; answers count once you have seen all of it"
 NO_REASON = "it takes no reason: choose one of its answers"
 FOR_GOOD = "that changes how much it asks: press it again to do it"
 

@@ -105,12 +105,17 @@ def draw_question(pane: Widget, asked: ShownQuestion) -> None:
     if asked.said:  # rather said short than with the question's own words cut
         short = f" · {asked.said.partition(';')[0]}"
         counts = (f"{up}{paging} · {asked.said}", f"{up}{down}{short}", short)
-    tail = next((one for one in counts if cell_len(heading) <= room - cell_len(one)), counts[-1]) + tail
+    who = one_line(name or request.agent, 40)
+    least = 2 + min(_LEAST_NAME, cell_len(who))
+    wide = next((one for one in counts if cell_len(heading) <= room - cell_len(one)), "")
+    told = wide or next((one for one in counts if asked.said and least <= room - cell_len(one)), counts[-1])
+    tail = told + tail
     room = max(8, width - 4 - cell_len(tail))
     if (over := cell_len(heading) - room) > 0:  # rather its own words than all of a name
-        who = one_line(name or request.agent, 40)
         who = fit_middle(who, max(_LEAST_NAME, cell_len(who) - over))
         titles = [f"◆ {question_title(request, who, subject, short=short)}" for short in (False, True)]
+        if room < least + _LEAST_NAME:  # no more than the beginning of a word
+            titles.append(f"◆ {who}")
         heading = next((one for one in titles if cell_len(one) <= room), titles[-1])
     pane.query_one("#approval-title", Static).update(fit(heading, room) + tail)
 
@@ -178,8 +183,10 @@ def waiting_row(asked: WaitingQuestion, width: int) -> WaitingRow:
     tails += [f"{allow}{of}"] if allow else []
     # What it wants to do is said rather than how to deny it, but not rather than how to allow it, or how many wait.
     pairs = [(one, tail) for one in (words, short) for tail in tails]
-    more = [f"{allow}…{of}"] if allow else []
-    cut = (short, next((one for one in (*more, f"{key}{of}", key) if width - cell_len(one) >= _LEAST), ""))
+    cut = (
+        short,
+        next((one for one in (f"{key} answer{of}", f"{key}{of}", key) if width - cell_len(one) >= _LEAST), ""),
+    )
     words, tail = next((pair for pair in pairs if cell_len("  ".join(pair)) <= width), cut)
     row = fit(words, max(8, width - cell_len(tail) - 2))
     return WaitingRow(row, tail, row == words and all_said)
