@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec.structs import replace
 
-from gshtui.commands.declaration import Invocation, UsageError, typed_fields
+from gshtui.commands.declaration import Invocation, Offered, UsageError, typed_fields
 from gshtui.commands.language import piped_parameter, signature, signatures
 from gshtui.commands.line_parser import LineParser, OpenStage
 from gshtui.commands.line_syntax import TextNode, quote
@@ -115,7 +115,7 @@ async def _arguments(command: AnyCommand, invocation: Invocation, stage: OpenSta
         values = await _values(command, invocation, key, prefix)
         in_array = stage.value > stage.word + len(stage.key) + 1
         at, lead = (stage.value, "") if in_array else (start, f"{stage.key}=")
-        return [Completion(f"{lead}{quote(v)}", at, cursor, "value") for v in values]
+        return [Completion(f"{lead}{quote(v)}", at, cursor, "value", _about(v)) for v in values]
     given = {one.name for one in finished if one.name}
     free = [name for name in signature(command).positions if name not in given]
     places = sum(1 for one in finished if not one.name)
@@ -132,7 +132,7 @@ async def _arguments(command: AnyCommand, invocation: Invocation, stage: OpenSta
         ]
     if places < len(free):
         for value in await _values(command, invocation, free[places], prefix):
-            found.append(Completion(quote(value), start, cursor, "value"))
+            found.append(Completion(quote(value), start, cursor, "value", _about(value)))
     for key, field in typed_fields(command.parameters).items():
         if key.startswith(prefix) and key not in given:
             found.append(Completion(f"{key}=", start, cursor, "parameter", field.description or ""))
@@ -147,6 +147,10 @@ async def _values(command: AnyCommand, invocation: Invocation, name: str, prefix
     if not values and command.complete is not None:
         values = [v for v in await command.complete(invocation, name, prefix) if v.startswith(prefix)]
     return values
+
+
+def _about(value: str) -> str:
+    return value.about if isinstance(value, Offered) else ""
 
 
 def _choices(annotation: object) -> list[str]:

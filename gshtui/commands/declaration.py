@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import enum
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
 
@@ -99,6 +99,17 @@ def typed_fields(parameters: type[Parameters]) -> dict[str, FieldInfo]:
     return {name: field for name, field in fields if not is_marked(field, Mark.CODE_ONLY)}
 
 
+class Offered(str):
+    """A value that completion offers, with what it stands for."""
+
+    about: str
+
+    def __new__(cls, value: str, about: str) -> Offered:
+        offered = super().__new__(cls, value)
+        offered.about = about
+        return offered
+
+
 class Word(str):
     """Text that is one word of a line, even in the last position, where other text takes several."""
 
@@ -159,6 +170,10 @@ class CommandError(ExpectedError):
 
 class UsageError(CommandError):
     """The line does not use a command correctly: unknown name, wrong or missing parameter."""
+
+
+class Incomplete(UsageError):
+    """It lacks a value that it needs. A window asks for it, with those that there are."""
 
 
 class UnknownCommand(UsageError):
@@ -473,8 +488,8 @@ RunStage = Callable[["Command[Any]", Any, Invocation], Awaitable[Outcome]]
 Handler = Callable[[Invocation, P], Awaitable[Outcome]]
 """Raises any `ExpectedError` as it comes: who runs a command makes it a `CommandError`."""
 Assess = Callable[[Invocation, P], Awaitable[Assessment]]
-Complete = Callable[[Invocation, str, str], Awaitable[list[str]]]
-"""(invocation, parameter, typed so far) → values that fit."""
+Complete = Callable[[Invocation, str, str], Awaitable[Sequence[str]]]
+"""(invocation, parameter, typed so far) → values that fit; `Offered` says what one stands for."""
 
 
 class Where(msgspec.Struct, Generic[Row, A], frozen=True):

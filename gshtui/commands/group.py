@@ -17,6 +17,7 @@ from gshtui.commands.declaration import (
     Command,
     Complete,
     Effect,
+    Incomplete,
     Invocation,
     NotAllowed,
     Outcome,
@@ -120,7 +121,7 @@ def group(
     async def needs_word(_invocation: Invocation, _given: Parameters) -> Outcome:
         *others, last = words
         either = f"{', '.join(others)} or " if others else ""
-        raise UsageError(f"`{name}` is incomplete.", hint=f"Add {either}{last}.")
+        raise Incomplete(f"`{name}` is incomplete.", hint=f"Add {either}{last}.")
 
     return Command(
         name,

@@ -23,6 +23,7 @@ from pydantic_core import ErrorDetails
 from gshtui.commands.declaration import (
     Caller,
     CommandError,
+    Incomplete,
     Mark,
     Parameters,
     Returns,
@@ -508,7 +509,8 @@ def validate(command: AnyCommand, values: dict[str, Any], spans: Mapping[str, So
         span = next((spans[name] for name in wrong if name in spans), None) if spans else None
         if span is not None:
             raise _MisplacedError(message, span, hint=usage(command)) from error
-        raise UsageError(message, hint=usage(command)) from error
+        lacks = all(detail["type"] == "missing" for detail in details)
+        raise (Incomplete if lacks else UsageError)(message, hint=usage(command)) from error
     for name, words in _unused(command, given):
         message = f"`{words}` has no parameter {name!r}."
         if spans and name in spans:

@@ -28,6 +28,7 @@ from gshtui.bus.messages import (
     png_text,
 )
 from gshtui.bus.usage_data import UsageRow
+from gshtui.commands.completion import complete
 from gshtui.commands.declaration import Caller, CommandError, Effect, Invocation, Outcome, UsageError
 from gshtui.commands.evaluation import run_line
 from gshtui.commands.language import parse
@@ -247,8 +248,35 @@ async def test_an_archived_conversation_is_kept_out_of_lists_until_it_is_taken_b
     assert "`session ls archived=true` (`--archived`) lists them" in (await shell.run("session ls")).text
     await shell.run(f"session restore {three}")
     await shell.run(f"session restore {one}")
+    with pytest.raises(CommandError, match="is not archived"):
+        await shell.run(f"session unarchive {three}")
+    assert (await shell.run("session unarchive 1")).data[0]["id"] == two, "the number is that of the archived ones"
+    await shell.run(f"session archive {two}")
     await shell.store.messages.append(two, Message("m9", "user", (Text("and now?"),)))
     assert await listed("session ls") == {one, two, three}
+
+
+@pytest.mark.parametrize("word", ["archive", "rm"])
+async def test_nothing_is_changed_where_one_of_several_is_open(shell: Shell, word: str) -> None:
+    one, two = [await _conversation(shell) for _ in range(2)]
+    await shell.store.holds.acquire(two, "window 1")
+    with pytest.raises(CommandError, match="window 1"):
+        await shell.run(f"session {word} {one} {two}")
+    assert [info.id for info in await shell.store.sessions.find_all(archived=False)] == [two, one]
+
+
+async def test_the_ids_to_choose_from_have_titles_and_are_of_those_that_the_word_is_for(shell: Shell) -> None:
+    one, two = [await _conversation(shell) for _ in range(2)]
+    await shell.run(f"session archive {one}")
+
+    async def offered(line: str) -> list[tuple[str, str]]:
+        found = await complete(shell.registry, shell.invocation(), line, len(line))
+        return [(item.value, item.detail) for item in found if item.kind == "value"]
+
+    title = "why? ]0;owned"  # nothing in it acts
+    assert await offered("session unarchive ") == [(one, title)]
+    assert await offered("session archive ") == [(two, title)]
+    assert await offered("session show ") == [(two, title), (one, f"{title} · archived")]
 
 
 async def test_export_writes_a_private_file_and_no_other(shell: Shell) -> None:

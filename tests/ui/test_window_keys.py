@@ -493,7 +493,13 @@ async def prompt(here: Real) -> None:
     await here.type("help ")
     await here.press("escape", "enter")
     await here.until(lambda: "/agents" in here.app.bench.query_one(Transcript).document.sheets[-1].text)
-    await here.press("@")
+    await here.type("/session archive")
+    await here.press("escape", "enter")
+    await here.until(lambda: here.input.text == "/session archive " and here.area.popup.is_open)
+    assert here.area.popup.chosen is not None and here.area.popup.chosen.detail == "read README.md"
+    await here.press("enter")
+    assert here.input.text == f"/session archive {here.app.session} ", "the first one is chosen, and nothing is run"
+    await here.press("escape", "ctrl+u", "@")
     await here.type("READ")
     await here.until(lambda: here.area.popup.is_open)
     await here.press("tab")

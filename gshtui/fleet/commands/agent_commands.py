@@ -21,6 +21,7 @@ from gshtui.commands.declaration import (
     CommandError,
     Effect,
     Invocation,
+    Offered,
     Outcome,
     Parameters,
     Question,
@@ -333,10 +334,12 @@ class _Agents:
         subject = f"{given.words().removeprefix('agent ')} {one_line(text, 120)}".strip()
         return Assessment(effect, visible(subject), detail=visible(text))
 
-    async def complete(self, _invocation: Invocation, parameter: str, prefix: str) -> list[str]:
+    async def complete(self, _invocation: Invocation, parameter: str, prefix: str) -> Sequence[str]:
         words: Sequence[str] = ()
         if parameter == "agent":
-            words = [word for row in self._fleet.rows() for word in (row.name, row.id)]
+            rows = self._fleet.rows()
+            words = [Offered(row.name, f"{row.id} · {row.status}") for row in rows]
+            words += [Offered(row.id, row.name) for row in rows if prefix]
         elif parameter == "statuses":
             words = ("starting", "thinking", "tool", "quiet", *RESTS)
         return [word for word in words if word.startswith(prefix)]

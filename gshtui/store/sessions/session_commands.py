@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -24,7 +24,9 @@ from gshtui.commands.declaration import (
     Command,
     CommandError,
     Effect,
+    Incomplete,
     Invocation,
+    Offered,
     Outcome,
     Parameters,
     Question,
@@ -237,14 +239,18 @@ class _Sessions(Family[SessionParameters]):
         subject = " ".join(part for part in ("session", given.action, given.target) if part)
         return Assessment(Effect.READ if looking else Effect.WRITE, subject, inside=inside)
 
-    async def complete(self, _invocation: Invocation, parameter: str, prefix: str) -> list[str]:
+    async def complete(self, invocation: Invocation, parameter: str, prefix: str) -> Sequence[str]:
         if parameter != "target":
             return []
+        word = invocation.given.get("action", "")
+        word = calls.SESSION_SYNONYMS.get(word, word)
+        archived = {"archive": False, "unarchive": True}.get(word)
         try:
-            found = await self._store.sessions.find_all(limit=_SHOWN_IDS)
+            found = await self._store.sessions.find_all(limit=_SHOWN_IDS, archived=archived)
         except StoreError:
             return []
-        return [info.id for info in found if info.id.startswith(prefix)]
+        here = str(invocation.cwd)
+        return [Offered(info.id, _about(info, here, archived)) for info in found if info.id.startswith(prefix)]
 
     async def _ls(self, invocation: Invocation, parameters: calls.ListSessions) -> calls.SessionList:
         agent, provider, model, cost = parameters.agent, parameters.provider, parameters.model, parameters.cost
@@ -257,7 +263,7 @@ class _Sessions(Family[SessionParameters]):
             cost=cost,
         )
         found = await find(limit=parameters.limit + 1, archived=parameters.archived)
-        numbered = not (parameters.everywhere or agent or provider or model or cost or parameters.archived)
+        numbered = not (parameters.everywhere or agent or provider or model or cost)
         more = len(found) > parameters.limit
         archived = not found and not parameters.archived and bool(await find(limit=1, archived=True))
         return calls.SessionList(found[: parameters.limit], parameters.everywhere, numbered, more, archived)
@@ -274,6 +280,7 @@ class _Sessions(Family[SessionParameters]):
         found = await self._unwanted(invocation, parameters)
         if invocation.session in {info.id for info in found}:
             raise CommandError("This conversation is open here.", hint="Start a new one first, then remove this one.")
+        _check_free(found)
         for info in found:
             await self._store.sessions.delete(info.id)
         return calls.RemovedSessions(found)
@@ -288,10 +295,15 @@ class _Sessions(Family[SessionParameters]):
         self, invocation: Invocation, names: tuple[str, ...], archived: bool
     ) -> calls.ArchivedSessions:
         if not names:
-            raise UsageError(
+            raise Incomplete(
                 "Name a conversation.", hint="`session ls` lists them, with archived=true the archived ones."
             )
-        found = [await self._wanted(invocation, name) for name in names]
+        found = [await self._store.sessions.find(name, str(invocation.cwd), archived=not archived) for name in names]
+        for info in found:
+            if info.archived == archived:
+                words = "is archived already" if archived else "is not archived"
+                raise CommandError(f"{single_line(info.title) or info.id} {words}.", hint="Nothing was changed.")
+        _check_free(found if archived else ())
         for info in found:
             await self._store.sessions.archive(info.id, archived)
         return calls.ArchivedSessions([await self._store.sessions.find(info.id) for info in found])
@@ -308,7 +320,7 @@ class _Sessions(Family[SessionParameters]):
 
     async def _unwanted(self, invocation: Invocation, parameters: calls.RemoveSessions) -> list[SessionInfo]:
         if parameters.keep is None and not parameters.sessions:
-            raise UsageError(
+            raise Incomplete(
                 "The conversation to remove is missing.",
                 hint="`session ls` lists them; `keep=N` (`--keep N`) keeps the newest N.",
             )
@@ -359,6 +371,20 @@ class _Sessions(Family[SessionParameters]):
         """The named conversation, or else the current one (unless `other`), or else the folder's latest."""
         name = name or ("" if other else invocation.session)
         return await self._store.sessions.find(name or "latest", str(invocation.cwd))
+
+
+def _about(info: SessionInfo, here: str, archived: bool | None) -> str:
+    """What a conversation is, for the list in which its id is chosen."""
+    marks = ("archived" if info.archived and archived is None else "", "" if info.cwd == here else Path(info.cwd).name)
+    return single_line(" · ".join(filter(None, (info.title or "(no title)", *marks))))
+
+
+def _check_free(sessions: Iterable[SessionInfo]) -> None:
+    """Refuse a change of several of which one is open, before anything is changed."""
+    for info in sessions:
+        if info.held_by:
+            words = f"{single_line(info.title) or info.id} is open in {single_line(info.held_by)}."
+            raise CommandError(words, hint="Nothing was changed. Close it there first.")
 
 
 def _render_list(_invocation: Invocation, found: calls.SessionList) -> Outcome:

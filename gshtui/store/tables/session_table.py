@@ -224,12 +224,15 @@ def find_session(connection: sqlite3.Connection, name: str) -> SessionInfo:
     raise StoreError("unknown", f"There is no conversation {name!r}.", hint="`session ls` lists them.")
 
 
-def numbered_session(connection: sqlite3.Connection, cwd: str, number: int) -> SessionInfo:
-    """The conversation with this number in the folder's list. Raises `StoreError` (`unknown`)."""
-    listed = list_sessions(connection, cwd=cwd, limit=number, empty=False, archived=False)
+def numbered_session(connection: sqlite3.Connection, cwd: str, number: int, archived: bool) -> SessionInfo:
+    """The conversation with this number in the folder's list, or in that of its archived ones. Raises `StoreError`
+    (`unknown`).
+    """
+    listed = list_sessions(connection, cwd=cwd, limit=number, empty=False, archived=archived)
     if len(listed) < number:
-        why = f"There is no conversation {number} in this folder: it has {len(listed)}."
-        raise StoreError("unknown", why, hint="`session ls` lists them with their numbers.")
+        kind, all_of_them = ("archived conversation", " archived=true") if archived else ("conversation", "")
+        why = f"There is no {kind} {number} in this folder: it has {len(listed)}."
+        raise StoreError("unknown", why, hint=f"`session ls{all_of_them}` lists them with their numbers.")
     return listed[-1]
 
 
@@ -414,17 +417,18 @@ class SessionTable(Table):
 
         return await self._read(look)
 
-    async def find(self, name: str, cwd: str = "") -> SessionInfo:
+    async def find(self, name: str, cwd: str = "", *, archived: bool = False) -> SessionInfo:
         """Find the conversation by id, or by a unique beginning or end of its id.
 
         Args:
             cwd: the folder in whose list a small number is looked up, and whose most recently used one is `latest`;
                 empty: both are parts of ids.
+            archived: the number is one of the list of archived ones.
 
         Raises `StoreError`: `unknown` or `ambiguous`.
         """
         if cwd and name.isdecimal() and len(name) <= _DIGITS and int(name):
-            return await self._read(lambda connection: numbered_session(connection, cwd, int(name)))
+            return await self._read(lambda connection: numbered_session(connection, cwd, int(name), archived))
         if cwd and name == "latest":
             if info := await self.latest(cwd):
                 return info

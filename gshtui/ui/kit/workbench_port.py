@@ -89,8 +89,13 @@ class WorkbenchPort(Protocol):
         """Put a prompt that was not sent into the input again."""
         ...
 
-    def write(self, text: str) -> None:
-        """Put text into the input line for the person to finish."""
+    @property
+    def input_text(self) -> str:
+        """What is written in the input line."""
+        ...
+
+    def write(self, text: str, *, lacks: bool = False) -> None:
+        """Put text into the input line for the person to finish. `lacks`: it needs a value, for enter to choose."""
         ...
 
     def show_outcome(self, line: str, text: str, *, failed: bool = False) -> bool:

@@ -19,6 +19,7 @@ from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.commands.declaration import (
     AttachView,
     CommandError,
+    Incomplete,
     Outcome,
     ProgramView,
     Question,
@@ -285,7 +286,22 @@ class CommandRunner:
         known = self._app.bridge.commands
         return _NAMED.sub(lambda found: f"`/{found[1]}" if found[1] in known else found[0], text)
 
+    async def _ask_for_value(self, line: str, error: Incomplete) -> None:
+        """Put a line that lacks a value into the input, with the values to choose from, if any are known."""
+        begun = f"{_slashed(line.strip())} "
+        found = await self._app.bridge.complete(begun, len(begun))
+        if not self._app.input_text and any(one.kind == "value" for one in found):
+            self._app.write(begun, lacks=True)
+        else:
+            self._show_failure(line, error, typed=True)
+
     def _failed(self, title: str, error: Exception, *, typed: bool, unsent: str = "") -> None:
+        if typed and isinstance(error, Incomplete):
+            self._app.bring(self._ask_for_value(title, error), group="values")
+        else:
+            self._show_failure(title, error, typed=typed, unsent=unsent)
+
+    def _show_failure(self, title: str, error: Exception, *, typed: bool, unsent: str = "") -> None:
         if unsent:
             self._app.give_back(unsent)
         if isinstance(error, CommandError):
