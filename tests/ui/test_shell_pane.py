@@ -96,6 +96,14 @@ async def test_a_command_that_runs_has_no_duration_in_the_strip() -> None:
         assert str(pane.summary(60)).endswith("● npm run watch"), "the rows and the status say how long"
 
 
+async def test_the_strip_names_the_folder_of_a_command_elsewhere() -> None:
+    ended = ShellRecorded(record=shell_record(99, "make", 1, cwd="/src/other/deep", exit=2))
+    async with opened(FakeRecord()) as (pilot, app, pane):
+        app.feed(ended)
+        await settled(pilot)
+        assert str(pane.summary(60)).endswith("✗ make · /src/other/deep · exit 2")
+
+
 async def test_without_a_record_what_comes_is_shown_all_the_same() -> None:
     async with opened(None) as (pilot, app, pane):
         app.feed(*recorded_shell.SHELLS)

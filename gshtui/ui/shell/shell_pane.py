@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
+from rich.cells import cell_len
 from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
@@ -221,7 +222,12 @@ class ShellPane(Pane):
         colour = {"✗": "$error", "●": "$primary", "?": "$foreground-muted"}.get(mark, "$success")
         tail = "" if row.state != "done" or not row.exit else f" · exit {row.exit}"
         tail += f" · {took}" if row.state == "done" and (took := shell_format.notable(row, row.at)) else ""
-        words = fit(one_line(row.command, 200), max(8, width - len("3 shell log x ") - len(tail)))
+        words = one_line(row.command, 200)
+        room = width - len("3 shell log x ") - len(tail)
+        place = shell_format.folder(row.cwd, self.state.project)
+        if self.state.project and place[:1] in ("~", "/") and cell_len(words) + 3 + len(place) <= room:
+            words += f" · {place}"
+        words = fit(words, max(8, room))
         return self._summed(Content.assemble((mark, colour), f" {words}", (tail, "$foreground-muted")))
 
     def open_log(self) -> AwaitMount:
