@@ -292,6 +292,22 @@ async def test_the_key_to_a_question_never_opens_an_editor(monkeypatch: pytest.M
         assert {notice.message for notice in app._notifications} == {"No question is waiting."}
 
 
+async def test_the_key_to_a_question_waits_for_what_is_known_of_who_asks() -> None:
+    app = Asked()
+
+    async def known() -> None:
+        app.feed(make_question(1))
+
+    async with app.run_test(notifications=True) as pilot:
+        app.area.known = known
+        await app.press(pilot, "ctrl+g")
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert app.focused is app.pane and not app._notifications
+        await app.press(pilot, "1", after=0.0)
+        assert app.answers == [], "nobody has read it yet"
+
+
 @pytest.mark.parametrize("fields", [{"diff": "@@ -1 +1 @@\n-a\n+b\n"}, {"detail": "in /src"}, {"subject": "x " * 200}])
 async def test_what_its_row_did_not_show_is_answered_only_after_it_was_seen(fields: dict[str, str]) -> None:
     app = Asked()

@@ -6,8 +6,9 @@ not lay them out.
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -136,6 +137,10 @@ class SessionOffer(Static):
             self.post_message(self.Taken(self.session))
 
 
+async def _known() -> None:
+    """There is nobody besides those that are shown."""
+
+
 class PromptArea(Vertical):
     """See the module. `input`, `tasks`, `approvals`, `queue`, `status`, `popup` and `keys` are its parts.
 
@@ -180,6 +185,8 @@ class PromptArea(Vertical):
         self.tasks = TasksStrip(agent)
         self.queue = QueuePane(home=self._input, typed=self._type)
         self.status = PromptStatus(self.input, agent, now)
+        self.known: Callable[[], Awaitable[None]] = _known
+        """Returns once it is known and shown who asks."""
         self._given_back = ""
         """The prompts that came back last."""
 
@@ -274,7 +281,12 @@ class PromptArea(Vertical):
         self.input.insert_typed(character)
 
     async def action_review(self) -> None:
-        """Go to the waiting question."""
+        """Go to the waiting question; where none is known, look again at who asks."""
+        if not await self._review():
+            self.run_worker(self._review_later(), group="review", exclusive=True, exit_on_error=False)
+
+    async def _review_later(self) -> None:
+        await self.known()
         if not await self._review():
             self.notify("No question is waiting.", markup=False)
 
@@ -384,6 +396,15 @@ def make_main_area(bridge: Bridge, now: Callable[[], float], views: Mapping[str,
 
     shown = {word: WindowView(key, KEYS[key].help) for word, key in views.items()}
     area.input.add_source(CommandSource(bridge.complete, area.input.past.commands, runs, usage, shown))
+
+    async def known() -> None:
+        from gshtui.fleet.core.agent_calls import ListAgents
+
+        with contextlib.suppress(ExpectedError):  # who cannot be asked now is known as far as it was
+            await bridge.call(ListAgents(windows=False))
+        await bridge.shown()
+
+    area.known = known
 
     coming = LOADING if bridge.opening.session else ""
 
