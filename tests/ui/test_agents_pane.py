@@ -10,8 +10,9 @@ import pytest
 from rich.cells import cell_len
 from textual.content import Content
 from textual.pilot import Pilot
-from textual.widgets import OptionList
+from textual.widgets import OptionList, Static
 
+from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
 from gshtui.bus.events.agent_events import InterruptRequested, TurnStarted
 from gshtui.commands.declaration import Question, Unconfirmed
 from gshtui.fleet.commands.agent_lifecycle import kill_question
@@ -19,6 +20,7 @@ from gshtui.fleet.core import agent_calls as calls
 from gshtui.ui.agents.agents_feature import AgentsFeature
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.agents.agents_state import AgentView
+from gshtui.ui.approvals.approvals_pane import ApprovalsPane
 from gshtui.ui.kit.keys.key_bar import KeyBar
 from gshtui.ui.kit.textual.pane_body import PaneBody
 from gshtui.ui.kit.widget_messages import OpenTerminal
@@ -353,3 +355,26 @@ async def test_the_line_of_keys_says_what_interrupts_and_what_kills_before_what_
         await begun(app, pilot, *MANY)
         said = str(app.query_one(KeyBar).render())
         assert re.search(r"i interrupt\b.* delete kill\b.* z zoom", said), said
+
+
+async def test_one_number_of_what_waits_stands_everywhere_and_this_folders_agents_come_first() -> None:
+    app = Window()
+    asked = OpenQuestion("q", "Do you want to proceed?", "make test", (QuestionChoice("1", "Yes", means="once"),))
+    there: dict[str, Any] = {"kind": "cli", "profile": "claude", "status": "waiting", "question": asked}
+    async with app.run_test(size=(120, 35)) as pilot:
+        await settled(pilot)
+        other = [row(f"000{n}", f"claude-{n}", home="/src/borealis", **there) for n in (3, 4)]
+        silent = row("0005", "docs", home="/src/borealis", status="waiting", needs_you=True)
+        app.feed(*recorded.STARTED, *changed(*other, silent, row("0007", "calm")))
+        await settled(pilot)
+        heading = app.bench.query_one("#approval-title", Static)
+        assert str(heading.content).startswith("◆ claude-3 in borealis: make test "), heading.content
+        app.feed(*changed(row("0006", "claude-6", **there)))
+        await settled(pilot)
+        assert str(heading.content).startswith("◆ claude-6: make test ") and " · 1 of 4" in str(heading.content)
+        assert "◆ 4 need you" in app.export_screenshot().replace("&#160;", " ")
+        assert str(app.bench.panes["agents"].border_title).endswith(" · 4 need you ")
+        await pilot.press("ctrl+g")
+        app.bench.query_one(ApprovalsPane).action_turn(1)
+        await settled(pilot)
+        assert str(heading.content).startswith("◆ claude-3 in borealis: ") and "2 of 4" in str(heading.content)

@@ -164,6 +164,19 @@ def test_what_is_asked_keeps_its_file_and_is_whole_where_there_are_rows() -> Non
         assert len(cut) <= len(whole) and all(cell_len(line) <= width for line in [*whole, *cut])
 
 
+@pytest.mark.parametrize(
+    ("width", "said"),
+    [
+        (60, "2 elsewhere (1 waiting) · e to show all"),
+        (33, "2 elsewhere (1 waiting) · e: all"),
+        (28, "2 more (1 waiting) · e: all"),
+    ],
+)
+def test_how_to_see_those_of_other_folders_is_never_cut(width: int, said: str) -> None:
+    away = [row(f"001{n}", f"away-{n}", home="/elsewhere", needs_you=not n) for n in range(2)]
+    assert draw_agents(list_agents(after(*changed(SEARCH, *away))), width, NOW)[0][-1].plain == said
+
+
 def test_what_is_said_of_one_agent() -> None:
     def drawn(*events: Event, width: int = 40, chosen: str = "") -> list[str]:
         lines = draw_agents(list_agents(after(*events)), width, NOW, chosen)[0]

@@ -95,9 +95,13 @@ def _wish(request: ApprovalRequested, name: str) -> tuple[str, str, str]:
     from gshtui.guard.rules.rule_book import SERVER_TOOL  # not before the first letter
     from gshtui.text.sanitise import one_line
 
-    who, tool = one_line(name or request.agent, 40), one_line(request.tool, 40)
+    who, tool = one_line(name or request.agent, 80), one_line(request.tool, 40)
     if request.effect == PROGRAM:
-        return who, "asks", "" if who.partition("-")[0] == tool else f"· {tool}"  # it is named after its program
+        return (
+            who,
+            "asks",
+            "" if who.partition(" ")[0].partition("-")[0] == tool else f"· {tool}",
+        )  # it is named after its program
     if request.tool in _OWN_WORDS:
         return who, _OWN_WORDS[request.tool], ""
     if request.tool == BUDGET:

@@ -53,6 +53,8 @@ class AgentListing(msgspec.Struct, frozen=True):
     ended: int = 0
     elsewhere: int = 0
     archived: int = 0
+    needing: int = 0
+    """How many of those of other folders wait for the person."""
 
 
 def list_agents(
@@ -74,7 +76,8 @@ def list_agents(
     wanted = words.lower().split()
     shown = [agent for agent in here if agent.id not in hidden and _has(agent, wanted)]
     placed = _groups(shown) if grouped else _tree(shown)
-    return AgentListing(placed, len(hidden), len(kept) - len(here), 0 if everything else archived)
+    needing = sum(agent.waits_now for agent in kept) - sum(agent.waits_now for agent in here)
+    return AgentListing(placed, len(hidden), len(kept) - len(here), 0 if everything else archived, needing)
 
 
 def _has(agent: AgentView, words: Sequence[str]) -> bool:
@@ -194,7 +197,7 @@ def draw_agents(
         own = _lines(placed, width, age_of(agent, now), left, columns, agent.id == chosen)
         lines += own
         owners += [agent.id] * len(own)
-    below = [Content.styled(words, _MUTED).truncate(width, ellipsis=True) for words in _left_out(listing)]
+    below = [Content.styled(words, _MUTED).truncate(width, ellipsis=True) for words in _left_out(listing, width)]
     marked = next((one.agent for one in listing.placed if one.agent.id == chosen), None)
     if marked is not None:
         below += _details(marked, width, now, rows - len(lines) - len(below))
@@ -226,15 +229,18 @@ def _folder(path: str, width: int) -> str:
     return shown if len(shown) <= width else "…" + shown[-max(1, width - 1) :]
 
 
-def _left_out(listing: AgentListing) -> list[str]:
-    parts: list[str] = []
-    if listing.ended:
-        parts.append(f"{listing.ended} more ended")
-    if listing.elsewhere:
-        parts.append(f"{listing.elsewhere} elsewhere")
-    if listing.archived:
-        parts.append(f"{listing.archived} archived")
-    return [f"{' · '.join(parts)} · e to show all"] if parts else []
+def _left_out(listing: AgentListing, width: int) -> list[str]:
+    needing = f" ({listing.needing} waiting)" if listing.needing else ""
+    counts = (
+        (listing.ended, f"{listing.ended} more ended"),
+        (listing.elsewhere, f"{listing.elsewhere} elsewhere{needing}"),
+        (listing.archived, f"{listing.archived} archived"),
+    )
+    if not (said := " · ".join(words for count, words in counts if count)):
+        return []
+    short = f"{sum(count for count, _ in counts)} more{needing}"
+    wordings = [f"{words} · e{key}" for words in (said, short) for key in (" to show all", ": all")]
+    return [_longest_that_fits(wordings, width)]
 
 
 @lru_cache(maxsize=512)

@@ -153,6 +153,7 @@ class AgentsPane(Pane):
         self._grouped = False
         self.line: SearchLine | None = None
         """Where words to filter by are typed; `None`: they never were."""
+        self._needs: int | None = None
         self._owners: list[str] = []
         self._clock = clock
         self._ages: tuple[str, ...] = ()
@@ -189,6 +190,12 @@ class AgentsPane(Pane):
             self._calls = calls_after(self._calls, event)
         if self.state is not before or self._calls is not calls:
             self._arrange_soon()
+
+    def tell_needs(self, needs: int) -> None:
+        """How many questions wait in all folders, as the header says."""
+        if needs != self._needs:
+            self._needs = needs
+            self._draw()
 
     def tick(self) -> None:
         """Once a second: redraw agents whose text depends on the time."""
@@ -251,12 +258,13 @@ class AgentsPane(Pane):
 
     def _label(self) -> None:
         agents = [placed.agent for placed in self.listing.placed]
-        waiting = sum(agent.waits_for_you for agent in agents)
+        listed = sum(agent.waits_now for agent in agents)
+        waiting = listed if self._needs is None else self._needs
         if self._words:
             of = f" of {len(self.state.agents)}{' agents' if self.columns >= _WIDE else ''}"
             self.label(f"{len(agents)}{of if self.columns >= _ROOMY else ''}")
         elif waiting and len(agents) > 1 and self.columns >= _ROOMY:
-            of = f" of {len(agents)}" if self.columns >= _WIDE else ""
+            of = f" of {len(agents)}" if self.columns >= _WIDE and waiting == listed else ""
             self.label(f"{waiting}{of} {'needs' if waiting == 1 else 'need'} you")
         else:
             self.label(str(len(agents)) if len(agents) > 1 else "")

@@ -19,6 +19,7 @@ from textual.widgets import Static
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
+from gshtui.bus.events.hub_events import HubStarted
 from gshtui.guard.approval.answer_keys import (
     CHANGED,
     NO_REASON,
@@ -47,12 +48,19 @@ from gshtui.ui.approvals.approvals_state import (
     is_redrawn,
     not_answered,
     reduce_approvals,
+    turned_home,
     turned_to,
     turned_to_agent,
     unread_answers,
     without_question,
 )
-from gshtui.ui.approvals.question_panel import ShownQuestion, WaitingQuestion, draw_question, waiting_row
+from gshtui.ui.approvals.question_panel import (
+    ShownQuestion,
+    WaitingQuestion,
+    draw_question,
+    folder_name,
+    waiting_row,
+)
 from gshtui.ui.approvals.question_view import Answers, QuestionView
 from gshtui.ui.kit.keys.bound_keys import BoundKeys, key_of
 from gshtui.ui.kit.keys.key_table import bind
@@ -76,7 +84,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         clock: monotonic seconds, the clock that Textual stamps keys with.
     """
 
-    CONSUMES: ClassVar[tuple[type[Event], ...]] = APPROVAL_EVENTS
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = (*APPROVAL_EVENTS, HubStarted)
     BINDINGS = [
         bind("approval.once", "answer('once')"),
         bind("approval.session", "answer('session')"),
@@ -130,6 +138,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.state = ApprovalsState()
         self.said = ""
         """What the last key did, if that is not obvious."""
+        self.needs = 0
+        """How many questions wait in all, as the header says; some can be read only where they are asked."""
         self.display = False
         self._home = home
         self._typed = typed
@@ -182,6 +192,10 @@ class ApprovalsPane(Vertical, can_focus=True):
         shown = state.shown
         if self._agent and not self._is_open and (shown is None or shown.agent != self._agent):
             state = turned_to_agent(state, self._agent)
+        shown = state.shown
+        if state.open is not self.state.open and shown is not None and shown.agent != self._agent:
+            home = turned_home(state)
+            state = state if home is not state and self._is_open else home
         self.become(state)
 
     def become(self, state: ApprovalsState) -> None:
@@ -300,7 +314,8 @@ class ApprovalsPane(Vertical, can_focus=True):
                 self.state.names.get(request.agent, ""),
                 self._folder,
                 self.state.place,
-                len(self.state.waiting),
+                self._count,
+                elsewhere=folder_name(self.state.elsewhere(request)),
                 shows_change=self._sight.in_chat,
                 replaced=self._keys.replaced,
                 written=bool(self._written()),
@@ -316,8 +331,13 @@ class ApprovalsPane(Vertical, can_focus=True):
     def _draw_whole(self, request: ApprovalRequested) -> None:
         known = not self._keys.replaced
         marks = self.screen.focused is self and known and not self.writing
-        name, place, count = self.state.names.get(request.agent, ""), self.state.place, len(self.state.waiting)
-        draw_question(self, ShownQuestion(request, name, self.state.offered, place, count, known, marks, self.said))
+        name, place, where = self.state.names.get(request.agent, ""), self.state.place, self.state.elsewhere(request)
+        asked = ShownQuestion(request, name, self.state.offered, place, self._count, known, marks, self.said)
+        draw_question(self, replace(asked, elsewhere=folder_name(where)))
+
+    @property
+    def _count(self) -> int:
+        return max(self.needs, len(self.state.waiting))
 
     def action_turn(self, by: int) -> None:
         """Bring another question to the front."""

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from gshtui.bus.agent_data import OpenQuestion
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalRequested
+from gshtui.bus.events.hub_events import HubStarted
 from gshtui.guard.approval import open_approvals
 from gshtui.guard.approval.answer_keys import VALUES, Choice, Offer, offers, program_offers
 from gshtui.guard.approval.open_approvals import OpenApprovals
@@ -32,11 +33,20 @@ class ApprovalsState(msgspec.Struct, frozen=True):
     front: str = ""
     answering: str = ""
     """The program's question that is being answered; it is not shown meanwhile."""
+    home: str = ""
+    """This window's folder."""
 
     @property
     def waiting(self) -> tuple[ApprovalRequested, ...]:
-        """The open questions in order of arrival."""
-        return self.open.waiting
+        """The open questions: those of this folder's agents first, each in order of arrival."""
+        if not self.programs:
+            return self.open.waiting
+        return tuple(sorted(self.open.waiting, key=lambda one: bool(self.elsewhere(one))))
+
+    def elsewhere(self, request: ApprovalRequested) -> str:
+        """The folder of the agent that asks, where that is not this window's."""
+        row = self.open.rows.get(request.agent)
+        return row.home if row is not None and self.home and row.home != self.home else ""
 
     @property
     def names(self) -> dict[str, str]:
@@ -101,6 +111,8 @@ def asked_fields(request: ApprovalRequested) -> dict[str, Any]:
 
 def reduce_approvals(state: ApprovalsState, event: Event) -> ApprovalsState:
     """The state after the event; the same object when nothing changed."""
+    if isinstance(event, HubStarted):
+        return replace(state, home=event.cwd)
     changed = _with_open(state, open_approvals.apply_event(state.open, event))
     agent = state.answering.partition("/")[0]
     if agent and agent in state.open.rows and changed.open.rows.get(agent) is not state.open.rows[agent]:
@@ -130,6 +142,14 @@ def turned_to_agent(state: ApprovalsState, agent: str) -> ApprovalsState:
     return replace(state, front=found) if found and found != state.front else state
 
 
+def turned_home(state: ApprovalsState) -> ApprovalsState:
+    """Bring the first question of this folder to the front, where there is one, instead of another folder's."""
+    shown, first = state.shown, next(iter(state.waiting), None)
+    if shown is None or first is None or not state.elsewhere(shown) or state.elsewhere(first):
+        return state
+    return replace(state, front=first.approval)
+
+
 def without_question(state: ApprovalsState, approval: str) -> ApprovalsState:
     """Close a question: the next one comes to the front, or the last one if there is no next."""
     return _with_open(state, open_approvals.without_question(state.open, approval))
@@ -147,10 +167,12 @@ def _with_open(state: ApprovalsState, now: OpenApprovals) -> ApprovalsState:
     """With these questions; if the one in front is closed, the one that took its place comes to the front."""
     if now is state.open:
         return state
-    front = state.front
-    if now.find(front) is None:
-        front = now.waiting[min(max(state.place - 1, 0), len(now.waiting) - 1)].approval if now.waiting else ""
-    return replace(state, open=now, front=front)
+    changed = replace(state, open=now)
+    if changed.shown is None:
+        waiting = changed.waiting
+        front = waiting[min(max(state.place - 1, 0), len(waiting) - 1)].approval if waiting else ""
+        return replace(changed, front=front)
+    return changed
 
 
 def is_redrawn(before: ApprovalsState, now: ApprovalsState) -> bool:

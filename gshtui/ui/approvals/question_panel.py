@@ -48,13 +48,16 @@ class ShownQuestion(msgspec.Struct, frozen=True):
     """`enter` gives the marked answer now."""
     said: str
     """What the last key did."""
+    elsewhere: str = ""
+    """The name of its agent's folder, where that is not the window's."""
 
 
 def draw_question(pane: Widget, asked: ShownQuestion) -> None:
     """Draw it into the parts of the pane."""
     from gshtui.text.sanitise import one_line  # not before the first letter
 
-    request, name, known = asked.request, asked.name, asked.known
+    request, known = asked.request, asked.known
+    name = _called(request, asked.name, asked.elsewhere)
     view, answers = pane.query_one(QuestionView), pane.query_one(Answers)
     height, width = pane.screen.size.height, pane.size.width or pane.screen.size.width
     low = height < _FRAMED
@@ -105,14 +108,15 @@ def draw_question(pane: Widget, asked: ShownQuestion) -> None:
     if asked.said:  # rather said short than with the question's own words cut
         short = f" · {asked.said.partition(';')[0]}"
         counts = (f"{up}{paging} · {asked.said}", f"{up}{down}{short}", short)
-    who = one_line(name or request.agent, 40)
+    who = one_line(asked.name or request.agent, 40)
     least = 2 + min(_LEAST_NAME, cell_len(who))
     wide = next((one for one in counts if cell_len(heading) <= room - cell_len(one)), "")
     told = wide or next((one for one in counts if asked.said and least <= room - cell_len(one)), counts[-1])
     tail = told + tail
     room = max(8, width - 4 - cell_len(tail))
-    if (over := cell_len(heading) - room) > 0:  # rather its own words than all of a name
-        who = fit_middle(who, max(_LEAST_NAME, cell_len(who) - over))
+    if cell_len(heading) > room:  # rather its own words than all of a name
+        over = cell_len(f"◆ {question_title(request, who, subject)}") - room
+        who = fit_middle(who, max(_LEAST_NAME, cell_len(who) - max(0, over)))
         titles = [f"◆ {question_title(request, who, subject, short=short)}" for short in (False, True)]
         if room < least + _LEAST_NAME:  # no more than the beginning of a word
             titles.append(f"◆ {who}")
@@ -120,8 +124,21 @@ def draw_question(pane: Widget, asked: ShownQuestion) -> None:
     pane.query_one("#approval-title", Static).update(fit(heading, room) + tail)
 
 
+def folder_name(path: str) -> str:
+    """What a folder is called beside others."""
+    return path.rstrip("/").rpartition("/")[2] or path
+
+
+def _called(request: ApprovalRequested, name: str, folder: str) -> str:
+    return f"{name or request.agent} in {folder}" if folder else name
+
+
 _LEAST = 20
 """Cells that a question has in its row, before its number and its key."""
+
+
+_NAMES_FOLDER = 50
+"""Cells of a row from which on it names another folder."""
 
 
 class WaitingQuestion(msgspec.Struct, frozen=True):
@@ -142,6 +159,8 @@ class WaitingQuestion(msgspec.Struct, frozen=True):
     focus: str
     allow: str
     refuse: str
+    elsewhere: str = ""
+    """The name of its agent's folder, where that is not the window's."""
 
 
 class WaitingRow(msgspec.Struct, frozen=True):
@@ -160,7 +179,8 @@ class WaitingRow(msgspec.Struct, frozen=True):
 
 def waiting_row(asked: WaitingQuestion, width: int) -> WaitingRow:
     """The question in one row of so many cells; short ones are in it whole."""
-    request, name, key = asked.request, asked.name, asked.focus
+    request, key = asked.request, asked.focus
+    name = _called(request, asked.name, asked.elsewhere if width >= _NAMES_FOLDER else "")
     of = f" · {asked.place} of {asked.count}" if asked.count > 1 else ""
     parts = question_parts(request)
     told = only_line(request.detail) if request.effect == PROGRAM else ""

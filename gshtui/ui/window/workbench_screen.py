@@ -110,8 +110,9 @@ class WorkbenchScreen(Screen[None]):
         """Who gets what is typed."""
         self.front_scroll = FrontScroll(self.deck)
         centre.below.scrolls(self.front_scroll)
+        self._agents = AgentsPane(clock)
         self.panes: dict[str, Pane] = {
-            "agents": AgentsPane(clock),
+            "agents": self._agents,
             "shell": ShellPane(clock),
             "context": ContextPane(front),
             "timeline": TimelinePane(front),
@@ -241,6 +242,8 @@ class WorkbenchScreen(Screen[None]):
             call=pane.call if pane is not None else "",
             commands=view.row.commands if view is not None else (),
         )
+        self.centre.below.approvals.needs = self.header.state.waiting
+        self._agents.tell_needs(self.header.state.waiting)
         self.centre.below.address(self.addressee)
         elsewhere = self.addressee.mail or bool(self.addressee.call)
         if elsewhere != self.header.elsewhere:
