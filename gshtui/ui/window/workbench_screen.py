@@ -120,7 +120,7 @@ class WorkbenchScreen(Screen[None]):
         self.strip = PaneStrip([self.panes[name] for name in RIGHT], self.action_pane)
         self.middle = Vertical(self.deck, Center(SessionOffer(front)), self.strip, centre.below, id="centre")
         self._frame = PaneFrame(self.panes, self.middle)
-        self._keybar = KeyBar(self.input, self.middle)
+        self._keybar = KeyBar(self.input, centre.below)
         self.header.changed = self.address
         for pane in self.panes.values():
             pane.changed = self._pane_changed

@@ -25,15 +25,15 @@ _ORDER = {id: at for at, id in enumerate(KEYS)}
 
 class KeyBar(Widget):
     """One line of keys, as many as fit, the focused widget's first; none while `input` has the focus. Those of what is
-    in `centre` stand below it where there is room for all of them.
+    in `below`, the middle column, start at its edge where there is room for all of them.
     """
 
     DEFAULT_CSS = "KeyBar { height: 1; }"
 
-    def __init__(self, input: Widget, centre: Widget) -> None:
+    def __init__(self, input: Widget, below: Widget) -> None:
         super().__init__(id="keybar")
         self._input = input
-        self._centre = centre
+        self._below = below
         self._edge = 0
         self._places: list[tuple[int, int, str]] = []
 
@@ -45,7 +45,7 @@ class KeyBar(Widget):
         self.refresh()
 
     def stand_below(self, edge: int) -> None:
-        """The column at which what is in the centre begins."""
+        """The column at which the middle one begins."""
         if edge != self._edge:
             self._edge = edge
             self.refresh()
@@ -56,17 +56,17 @@ class KeyBar(Widget):
         parts: list[Content] = []
         keys = [(key, display, label, len(display) + 1 + len(label)) for key, display, label in self._keys()]
         focused, at = self.screen.focused, 1
-        if keys and focused is not None and self._centre in focused.ancestors:
+        if keys and focused is not None and self._below in focused.ancestors:
             needed = 1 + sum(length + 2 for *_, length in keys)
             at += self._edge if self._edge + needed <= width else 0
-        margin = " " * at
+        indent = " " * at
         for key, display, label, length in keys:
             if at + length > width:
                 break
             self._places.append((at, at + length, key))
             parts.append(Content.assemble((display, "bold $footer-key-foreground"), (f" {label}", "$foreground-muted")))
             at += length + 2
-        return Content(margin) + Content("  ").join(parts)
+        return Content(indent) + Content("  ").join(parts)
 
     def _keys(self) -> list[tuple[str, str, str]]:
         if app_of(self).screen is not self.screen or self.screen.focused is self._input:
