@@ -31,7 +31,8 @@ from gshtui.guard.approval.answer_keys import listed_choices, offers
 from gshtui.guard.approval.open_approvals import OpenApprovals
 from gshtui.guard.approval.question_text import asked_words, question_lines
 from gshtui.programs.hooks import hook_answers
-from gshtui.programs.pane.pane_view import SessionError
+from gshtui.programs.pane.choice_presser import PAINTED
+from gshtui.programs.pane.pane_view import LOOK, SessionError
 from gshtui.programs.profiles.program_modes import approved
 from gshtui.programs.screen.same_question import is_cut_elsewhere
 from gshtui.programs.session.cli_session import CliSession
@@ -242,11 +243,17 @@ class Answerer:
         """
         if (seen := self._seen(row.id, question)) is None:
             return question
-        with contextlib.suppress(SessionError):
-            now = await session.open_question()
-            if now.id != question:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + PAINTED
+        while loop.time() < until:  # while it is painted anew, a part of it is not there
+            with contextlib.suppress(SessionError):
+                now = await session.open_question()
+                if now.id == question:
+                    break
                 whole = await self._programs.whole_question(self._context.terminals.server(row.socket), row, now)
-                return now.id if is_cut_elsewhere(seen, whole) else question
+                if is_cut_elsewhere(seen, whole):
+                    return now.id
+            await asyncio.sleep(LOOK)
         return question
 
     @contextlib.asynccontextmanager

@@ -22,7 +22,7 @@ _ONLY_MOVED = "Its mark was moved, and nothing was chosen."
 _LOOK_AT_IT = "Look at its terminal."
 _STEPS = 12
 """Most keys and looks for one answer."""
-_PAINTED, _STANDS = 2.0, 1.0
+PAINTED, _STANDS = 2.0, 1.0
 """Seconds that a screen may take to be whole, and for which one must stand still that shows something else."""
 _LOST_AFTER = 1.5
 """Seconds after which a key that changed nothing may be lost: some programs ignore keys on a box that has just come."""
@@ -53,7 +53,7 @@ class ChoicePresser:
         choices cannot be read; ended, scrolled, terminal.
         """
         loop = asyncio.get_running_loop()
-        until = loop.time() + _PAINTED
+        until = loop.time() + PAINTED
         since, before = 0.0, None
         while True:
             seen = await self._view.read_screen()
@@ -80,7 +80,7 @@ class ChoicePresser:
             found = now.reading.read
             return found if found is not None and search(denied, found.question.subject) else None
 
-        seen = await self._view.wait_until(lambda now: asked(now) is not None, _PAINTED)
+        seen = await self._view.wait_until(lambda now: asked(now) is not None, PAINTED)
         again = asked(seen) if seen is not None else None
         key = next((one.key for one in again.question.choices if one.means == "deny"), "") if again is not None else ""
         return await self._answered(again, key, otherwise) if again is not None and key else after
