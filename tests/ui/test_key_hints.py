@@ -179,6 +179,8 @@ async def test_the_keys_of_a_question_stand_below_its_panel_and_those_of_the_sid
         assert len(keys) - len(keys.lstrip()) == panel.x + 1 > 10
         clicked = {key: keys[start:end] for start, end, key in bar._places}
         assert clicked["4"].startswith("4 deny"), "a click hits the key that is seen there"
+        await press(pilot, "escape")
         await press(pilot, "alt+2")
+        assert app.focused is app.bench.panes["agents"]
         keys = str(bar.render())
         assert len(keys) - len(keys.lstrip()) == 1
