@@ -288,7 +288,8 @@ class PromptArea(Vertical):
     async def _review_later(self) -> None:
         await self.known()
         if not await self._review():
-            self.notify("No question is waiting.", markup=False)
+            there = f"An agent of another folder asks: {key_of(self, 'agents.waiting')} goes to it."
+            self.notify(there if self.approvals.needs else "No question is waiting.", markup=False)
 
     async def _review(self) -> bool:
         summary = next((one for one in self.screen.query("#summaries") if one.display), None)
