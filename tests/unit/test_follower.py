@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -226,6 +227,7 @@ async def test_an_answer_approves_a_mode_or_takes_back_what_it_approved_itself(
     assert heard == told
 
 
+@pytest.mark.parametrize("painting", [False, True])
 @pytest.mark.parametrize(
     ("seen", "now", "given"),
     [
@@ -235,12 +237,15 @@ async def test_an_answer_approves_a_mode_or_takes_back_what_it_approved_itself(
     ],
 )
 async def test_an_answer_to_a_question_that_is_cut_is_to_what_its_record_said(
-    seen: str, now: OpenQuestion, given: bool, tmp_path: Path
+    seen: str, now: OpenQuestion, given: bool, painting: bool, tmp_path: Path
 ) -> None:
     """The next question may begin with the same rows, and is the same for who sees no more than the screen."""
     cut = replace(PLAN, detail="to…", partial=True)
+    looks = itertools.count()
 
     async def open_question() -> OpenQuestion:
+        if painting and not next(looks):
+            raise SessionError("waiting", "It is not asking anything.")
         return cut
 
     async def choose(*_: object) -> None:

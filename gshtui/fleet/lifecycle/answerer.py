@@ -37,7 +37,7 @@ from gshtui.programs.profiles.program_modes import approved
 from gshtui.programs.screen.same_question import is_cut_elsewhere
 from gshtui.programs.session.cli_session import CliSession
 from gshtui.store.engine.store_errors import StoreError
-from gshtui.text.sanitise import plain
+from gshtui.text.sanitise import one_line, plain
 
 _LOOK_EVERY = 0.25
 """Seconds between two looks."""
@@ -203,7 +203,6 @@ class Answerer:
 
             await unsent_prompts.answer(self._context.bus, self._context.store, session, row, choice)
             return None
-        await self._check_seen(row, choice, question)
         profile, data = await self._programs.profile(row), self._context.options.data
 
         def by_hook(asked: OpenQuestion) -> bool:
@@ -211,7 +210,7 @@ class Answerer:
             pipe = hook_answers.waiting_request(data, row.id, asked) if behavior is not None else None
             return pipe is not None and behavior is not None and hook_answers.give_answer(pipe, behavior)
 
-        question = await self._as_shown(row, session, question)
+        question = await self._checked(row, choice, question)
         if mode := approved(profile, row.question, question, choice):
             self._approve(row, mode)
         try:
@@ -221,40 +220,37 @@ class Answerer:
                 self._approve(row, "")
             raise from_session_error(error) from error
 
-    async def _check_seen(self, row: AgentRow, choice: str, question: str) -> None:
-        """Raises `FleetError` if it allows something that is not shown. What is not asked now is not pressed anyway."""
-        known = self._seen(row.id, question) or row.question
-        asked = None
-        with contextlib.suppress(FleetError, SessionError):
-            asked = await self.question(row)
-        if asked is not None and known is not None and known.id == asked.id and not known.partial:
+    async def _checked(self, row: AgentRow, choice: str, question: str) -> str:
+        """The id of the question that is answered, as it is asked now: in a terminal of another width, its program may
+        cut its choices elsewhere. Raises `FleetError`: another one is asked, or none; it would allow what is not shown.
+        """
+        seen = self._seen(row.id, question)
+        loop = asyncio.get_running_loop()
+        until = loop.time() + PAINTED
+        while True:  # while it is painted anew, a part of it is not there
+            try:
+                asked = await self.question(row)
+            except FleetError as error:
+                obstacle = error
+            else:
+                if question in ("", asked.id) or (seen is not None and is_cut_elsewhere(seen, asked)):
+                    break
+                changed = f"The question of {row.name} changed: {one_line(asked.subject, 120)}"
+                obstacle = from_session_error(SessionError("waiting", changed, "Nothing was pressed."))
+            if loop.time() >= until:
+                raise obstacle
+            await asyncio.sleep(LOOK)
+        known = seen or row.question
+        if known is not None and known.id == asked.id and not known.partial:
             is_other = (known.detail, known.diff) != (asked.detail, asked.diff)
             asked = msgspec.structs.replace(asked, partial=asked.partial or is_other)
-        if asked is not None and question in ("", asked.id) and choice in asked.uncounted:
+        if choice in asked.uncounted:
             raise FleetError(
                 "invalid",
                 f"{asked.unseen}, so only a denial of it counts here: {row.name} ({row.id}). Nothing was pressed.",
                 hint=f"Answer in its terminal: `agent attach {row.id}`.",
             )
-
-    async def _as_shown(self, row: AgentRow, session: CliSession, question: str) -> str:
-        """The id of the question that a person saw, as it is on the screen now: in a terminal of another width, its
-        program may cut its choices elsewhere.
-        """
-        if (seen := self._seen(row.id, question)) is None:
-            return question
-        loop = asyncio.get_running_loop()
-        until = loop.time() + PAINTED
-        while loop.time() < until:  # while it is painted anew, a part of it is not there
-            with contextlib.suppress(SessionError):
-                now = await session.open_question()
-                if now.id == question:
-                    break
-                whole = await self._programs.whole_question(self._context.terminals.server(row.socket), row, now)
-                if is_cut_elsewhere(seen, whole):
-                    return now.id
-            await asyncio.sleep(LOOK)
-        return question
+        return asked.id
 
     @contextlib.asynccontextmanager
     async def _own(self, row: AgentRow) -> AsyncGenerator[tuple[OwnQuestions, AgentRow]]:
