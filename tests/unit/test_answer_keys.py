@@ -71,6 +71,19 @@ def shown(at: float = 0.0, pattern: str = "make …") -> AnswerKeys:
     return keys
 
 
+def test_what_takes_the_place_of_a_question_whose_row_was_cut_is_another_one() -> None:
+    keys = AnswerKeys()
+    keys.expect_question()
+    keys.show_row("a", 0.0)
+    keys.expect_question()
+    assert keys.replaced
+    keys.clear_question()
+    keys.expect_question()
+    keys.show_row("b", 9.0)
+    keys.show_question("b", choices(offers(asks(""))), 9.0)
+    assert not keys.replaced, "it has grown"
+
+
 def test_the_words_and_keys_are_the_same_everywhere_and_always_needs_a_pattern() -> None:
     assert line_of(ANSWERS) == (
         "1 allow once  2 allow this exact call for this session  3 always allow (add a rule)…  4 deny  "

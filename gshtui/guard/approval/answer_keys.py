@@ -301,7 +301,7 @@ class AnswerKeys:
 
     def expect_question(self) -> None:
         """Note that another question comes next and is not on the screen yet."""
-        self._replaced = self._replaced or bool(self._question)
+        self._replaced = self._replaced or bool(self._question or self._named)
         self._question, self._waits, self._readable = "", True, math.inf
 
     def show_question(
@@ -330,7 +330,7 @@ class AnswerKeys:
     def clear_question(self) -> None:
         """No question waits any more."""
         self._replaced = False
-        self._question, self._waits, self._readable = "", False, math.inf
+        self._question, self._named, self._waits, self._readable = "", "", False, math.inf
 
     def question_seen(self, at: float) -> None:
         """Note that the question became visible or answerable only now: a dialog closed, or the focus moved."""
@@ -491,7 +491,7 @@ class AnswerKeys:
 
     def _close(self, choice: str, reason: str = "", *, rule: str = "") -> KeyChosen:
         chosen = KeyChosen(self._question, choice, reason, rule)
-        self._question, self._readable, self._run, self._reason = "", math.inf, "spoilt", None
+        self._question, self._named, self._readable, self._run, self._reason = "", "", math.inf, "spoilt", None
         return chosen
 
     def _record_key(self, at: float) -> bool:
