@@ -238,6 +238,8 @@ async def test_an_archived_conversation_is_kept_out_of_lists_until_it_is_taken_b
 
     assert await listed("session ls") == await listed("session ls all=true") == {three}
     assert await listed("session ls archived=true") == {one, two}
+    told = (await shell.run("session ls archived=true")).text
+    assert not told.startswith("1 "), "a number is one of the other list"
     latest = await shell.store.sessions.latest(str(shell.cwd))
     assert latest is not None and latest.id == three
     assert (await shell.run(f"session show {one}")).data["session"]["archived"]

@@ -263,7 +263,7 @@ class _Sessions(Family[SessionParameters]):
             cost=cost,
         )
         found = await find(limit=parameters.limit + 1, archived=parameters.archived)
-        numbered = not (parameters.everywhere or agent or provider or model or cost)
+        numbered = not (parameters.everywhere or parameters.archived or agent or provider or model or cost)
         more = len(found) > parameters.limit
         archived = not found and not parameters.archived and bool(await find(limit=1, archived=True))
         return calls.SessionList(found[: parameters.limit], parameters.everywhere, numbered, more, archived)
