@@ -286,7 +286,13 @@ class PromptArea(Vertical):
             self.run_worker(self._review_later(), group="review", exclusive=True, exit_on_error=False)
 
     async def _review_later(self) -> None:
+        def place() -> tuple[object, ...]:
+            return self.screen.focused, self.input.text, self.input.cursor_location
+
+        before = place()
         await self.known()
+        if place() != before:
+            return  # who goes on typing is not led away
         if not await self._review():
             there = f"An agent of another folder asks: {key_of(self, 'agents.waiting')} goes to it."
             self.notify(there if self.approvals.needs else "No question is waiting.", markup=False)
