@@ -497,8 +497,10 @@ async def prompt(here: Real) -> None:
     await here.press("escape", "enter")
     await here.until(lambda: here.input.text == "/session archive " and here.area.popup.is_open)
     assert here.area.popup.chosen is not None and here.area.popup.chosen.detail == "read README.md"
-    await here.press("enter")
-    assert here.input.text == f"/session archive {here.app.session} ", "the first one is chosen, and nothing is run"
+    await here.press("enter", "enter")
+    await here.until(lambda: here.input.text == "/session archive " and here.area.popup.is_open)
+    await here.press("tab")
+    assert here.input.text == f"/session archive {here.app.session} ", "who wants one chooses it"
     await here.press("escape", "ctrl+u", "@")
     await here.type("READ")
     await here.until(lambda: here.area.popup.is_open)

@@ -94,8 +94,8 @@ class WorkbenchPort(Protocol):
         """What is written in the input line."""
         ...
 
-    def write(self, text: str, *, lacks: bool = False) -> None:
-        """Put text into the input line for the person to finish. `lacks`: it needs a value, for enter to choose."""
+    def write(self, text: str) -> None:
+        """Put text into the input line for the person to finish."""
         ...
 
     def show_outcome(self, line: str, text: str, *, failed: bool = False) -> bool:

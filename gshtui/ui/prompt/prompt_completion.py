@@ -348,8 +348,6 @@ class WordCompletion:
         self._typed = False
         self._left = False
         """The list of the word at the cursor was closed."""
-        self.lacking = ""
-        """A line that lacks a value: enter is for the list, as behind a slash alone."""
 
     def add_source(self, source: CompletionSource) -> None:
         """Also ask this source from now on, for what was typed before it was there too."""
@@ -403,14 +401,14 @@ class WordCompletion:
     @property
     def wants_enter(self) -> bool:
         """Whether enter is for the list: a candidate was chosen by key, it would change a word that was begun, or a
-        slash alone asks for a command, as a line that lacks a value does for one.
+        slash alone asks for a command.
         """
         chosen = self._popup.chosen
         if chosen is None or self._completer.pending:
             return False
         row, column = self._area.cursor_location
         word = self._area.document[row][chosen.start : column]
-        return self._popup.moved or word not in ("", chosen.insert) or self._area.text in ("/", self.lacking)
+        return self._popup.moved or word not in ("", chosen.insert) or self._area.text == "/"
 
     @property
     def wants_to_run(self) -> bool:

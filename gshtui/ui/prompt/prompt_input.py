@@ -130,7 +130,7 @@ class PromptInput(FoldingArea):
         self.popup = popup or CompletionPopup()
         self._sheet = keys or QuickKeys()
         self.drafts = Drafts(self, self.place, DraftKeeper(self.project, self.complain) if keep_drafts else None)
-        self.completion = WordCompletion(self, self.popup, completions, self.complain)
+        self._completion = WordCompletion(self, self.popup, completions, self.complain)
         self._history = PromptHistory(self, self.popup, self.drafts, self.place)
         self._placing = False
         self._use = ""
@@ -155,7 +155,7 @@ class PromptInput(FoldingArea):
         self.run_worker(self.drafts.restore(), exit_on_error=False, group="draft")
 
     async def on_unmount(self) -> None:
-        self.completion.cancel()
+        self._completion.cancel()
         await self.drafts.close()
 
     def complain(self, why: str) -> None:
@@ -164,7 +164,7 @@ class PromptInput(FoldingArea):
 
     def add_source(self, source: CompletionSource) -> None:
         """Also ask this source for completions from now on."""
-        self.completion.add_source(source)
+        self._completion.add_source(source)
 
     def address(self, addressee: Addressee) -> None:
         """Send prompts to this agent from now on."""
@@ -187,7 +187,7 @@ class PromptInput(FoldingArea):
 
     def place(self, text: str, folds: dict[int, str] | None = None) -> None:
         """Show a text that nobody typed; closes the list, which was for another text."""
-        self.completion.close()
+        self._completion.close()
         self._placing = True
         try:
             self.put(text, folds)
@@ -212,7 +212,7 @@ class PromptInput(FoldingArea):
             self.front_scroll.go_back()
         self._history.update()
         if not self._history.searching:
-            self.completion.update()
+            self._completion.update()
         self._look_at_keys()
 
     def _note_typing(self) -> None:
@@ -224,10 +224,10 @@ class PromptInput(FoldingArea):
 
     def on_text_area_selection_changed(self, event: TextArea.SelectionChanged) -> None:
         event.stop()
-        self.completion.close_before_word()
+        self._completion.close_before_word()
 
     def on_blur(self) -> None:
-        self.completion.close()
+        self._completion.close()
         self._sheet.close()
 
     # Keys
@@ -238,10 +238,10 @@ class PromptInput(FoldingArea):
         if self._history.searching:
             return "searching"
         if self.popup.is_open:
-            wanted: KeyUse = "running" if self.completion.wants_to_run else "choosing"
-            if self.completion.stands_whole:
+            wanted: KeyUse = "running" if self._completion.wants_to_run else "choosing"
+            if self._completion.stands_whole:
                 return "running"
-            return wanted if self.completion.wants_enter else "listing"
+            return wanted if self._completion.wants_enter else "listing"
         if self._vi is not None and not self._vi.types:
             return "normal"
         if self.failed and not self.text and self.addressee.agent in self._prompts:
@@ -266,7 +266,7 @@ class PromptInput(FoldingArea):
 
     def _look_at_keys(self) -> None:
         # While candidates for the newest letter are awaited, the ones before it are still in sight.
-        if not self.completion.pending and (use := (self.key_use, bool(self.text))) != self._used:
+        if not self._completion.pending and (use := (self.key_use, bool(self.text))) != self._used:
             self._used = use
             self.post_message(self.KeysChanged())
 
@@ -358,7 +358,7 @@ class PromptInput(FoldingArea):
         if wanted and self._vi is None:
             from gshtui.ui.prompt.vi_editing import ViEditing  # few people want them
 
-            self._vi = ViEditing(self, self.completion.close)
+            self._vi = ViEditing(self, self._completion.close)
         elif not wanted and self._vi is not None:
             self._vi = None
             self.border_subtitle = ""
@@ -395,7 +395,7 @@ class PromptInput(FoldingArea):
         if self._history.searching:
             self._history.end_search(None)
         elif self.popup.display:
-            self.completion.close()
+            self._completion.close()
         else:
             return False
         return True
@@ -430,7 +430,7 @@ class PromptInput(FoldingArea):
         if not self.text:
             return False
         value = self.value
-        self.completion.close()
+        self._completion.close()
         self._lines.kill_all()
         self.past.add(value)
         if not self._cleared:
@@ -475,18 +475,18 @@ class PromptInput(FoldingArea):
         if self._history.searching:
             self._history.end_search(self.popup.chosen)
         else:
-            self.completion.complete()
+            self._completion.complete()
 
     def tell_completion_news(self, source: CompletionSource, note: str) -> None:
         """See `WordCompletion.tell_news`."""
-        self.completion.tell_news(source, note)
+        self._completion.tell_news(source, note)
 
     def take_clicked(self, candidate: CompletionItem) -> None:
         """The person clicked a candidate."""
         if self._history.searching:
             self._history.end_search(candidate)
         else:
-            self.completion.insert(candidate)
+            self._completion.insert(candidate)
         self.focus()
 
     def action_search_history(self) -> None:
@@ -502,9 +502,9 @@ class PromptInput(FoldingArea):
     async def action_submit(self) -> None:
         """Send, unless the list wants the key, or a backslash at the end of the line asks for another line."""
         if _BEGUN.fullmatch(self.text) and self.text[1:] not in self.commands:
-            await self.completion.listed()  # what was begun is named there
-        if self._history.searching or self.completion.wants_enter:
-            runs = not self._history.searching and self.completion.wants_to_run
+            await self._completion.listed()  # what was begun is named there
+        if self._history.searching or self._completion.wants_enter:
+            runs = not self._history.searching and self._completion.wants_to_run
             self.action_complete()
             if runs:
                 self._send()
@@ -532,7 +532,7 @@ class PromptInput(FoldingArea):
             return
         message = sent_as(target, self.addressee, self.project)
         if isinstance(message, CommandLine) and not self.commands and _BEGUN.fullmatch(text):
-            message.meant = partial(self.completion.meant_by, text)
+            message.meant = partial(self._completion.meant_by, text)
         self.post_message(message)
         if isinstance(target, ToAgent):
             self._prompts[self.addressee.agent] = text

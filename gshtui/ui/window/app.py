@@ -511,10 +511,8 @@ class Workbench(ThemedApp[int], AppBase):
         """Put a prompt that was not sent into the input again."""
         self.bench.centre.below.give_back(text)
 
-    def write(self, text: str, *, lacks: bool = False) -> None:
+    def write(self, text: str) -> None:
         self.bench.input.focus()
-        if lacks:
-            self.bench.input.completion.lacking = text
         self.bench.input.insert(text)
 
     @property

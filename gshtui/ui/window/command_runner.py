@@ -289,15 +289,19 @@ class CommandRunner:
     async def _ask_for_value(self, line: str, error: Incomplete) -> None:
         """Put a line that lacks a value into the input, with the values to choose from, if any are known."""
         begun = f"{_slashed(line.strip())} "
-        found = await self._app.bridge.complete(begun, len(begun))
-        if not self._app.input_text and any(one.kind == "value" for one in found):
-            self._app.write(begun, lacks=True)
+        known = False
+        try:
+            known = any(one.kind == "value" for one in await self._app.bridge.complete(begun, len(begun)))
+        except Exception as fault:  # rather the command's own failure
+            report_unexpected("the values of a command", fault)
+        if known and not self._app.input_text:
+            self._app.write(begun)
         else:
             self._show_failure(line, error, typed=True)
 
     def _failed(self, title: str, error: Exception, *, typed: bool, unsent: str = "") -> None:
         if typed and isinstance(error, Incomplete):
-            self._app.bring(self._ask_for_value(title, error), group="values")
+            self._app.run_worker(self._ask_for_value(title, error), exit_on_error=False, group="values")
         else:
             self._show_failure(title, error, typed=typed, unsent=unsent)
 
