@@ -73,6 +73,7 @@ class AgentNews:
                 self._needing.pop(event.agent, None)
                 self._killed.discard(event.agent)
                 self._rows.pop(event.agent, None)
+                self._names.pop(event.agent, None)
                 self._no_longer_failed(event.agent)
             case _:
                 pass
