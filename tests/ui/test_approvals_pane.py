@@ -293,7 +293,7 @@ async def test_the_key_to_a_question_never_opens_an_editor(monkeypatch: pytest.M
         app.pane.needs = 1  # it can be read only where it is asked
         await app.press(pilot, "ctrl+g", after=10.0)
         await app.workers.wait_for_complete()
-        assert "An agent of another folder asks: alt+w goes to it." in {one.message for one in app._notifications}
+        assert "An agent of another folder asks: alt+w to go to it." in {one.message for one in app._notifications}
 
 
 async def test_the_key_to_a_question_waits_for_what_is_known_of_who_asks() -> None:

@@ -294,7 +294,7 @@ class PromptArea(Vertical):
         if place() != before:
             return  # who goes on typing is not led away
         if not await self._review():
-            there = f"An agent of another folder asks: {key_of(self, 'agents.waiting')} goes to it."
+            there = f"An agent of another folder asks: {key_of(self, 'agents.waiting')} to go to it."
             self.notify(there if self.approvals.needs else "No question is waiting.", markup=False)
 
     async def _review(self) -> bool:
