@@ -106,11 +106,11 @@ def open_window(opening: Opening) -> int:
     mark_face()
     first_frame = paint(cwd, LOADING if opening.session else "")
     try:
-        asked = _asked(opening, cwd)
+        asked, is_first = _asked(opening, cwd), _is_first()
         hub = None if opening.alone else _dial(asked)
         from gshtui.ui.window.window_run import run
 
-        return run(asked, hub=hub, own=own, first_frame=first_frame)
+        return run(asked, hub=hub, own=own, first_frame=first_frame, is_first=is_first)
     finally:
         # Also if the import fails: its message must not vanish with the frame.
         if first_frame is not None:
@@ -132,6 +132,13 @@ def _asked(opening: Opening, cwd: str) -> OpenRequest:
         opening.pane,
         opening.alone,
     )
+
+
+def _is_first() -> bool:
+    """Whether nobody has used it here: the hub that is about to start makes its record at once."""
+    from gshtui.settings import paths
+
+    return not (paths.config_file().exists() or (paths.data_dir(create=False) / "gsh.db").exists())
 
 
 def _dial(asked: OpenRequest) -> HubDial:

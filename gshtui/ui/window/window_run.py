@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gshtui.client.window_protocol import OpenRequest
-from gshtui.settings import paths
 from gshtui.ui.agents.agents_state import AgentView
 from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits
@@ -29,6 +28,7 @@ def run(
     first_frame: FirstFrame | None = None,
     hub: HubDial | None = None,
     own: EmbeddedHub | None = None,
+    is_first: bool = False,
 ) -> int:
     """Show the window until the person quits; returns the exit code.
 
@@ -37,6 +37,7 @@ def run(
         hub: the connection to the resident hub, which is being made.
         own: the resident hub, if it is to be in this process.
         first_frame: the frame that `first_frame.paint` has put on the terminal; taken over, or abandoned on failure.
+        is_first: nobody has used it here before.
     """
     gc.disable()  # the bridge turns it on again once everything is loaded
     free_alt_digits()
@@ -44,7 +45,7 @@ def run(
     try:
         app = Workbench(opening, partial(lazy_imports.make_hub, dial=hub, own=own))
         app.edited = edited
-        app.is_first = not (paths.config_file().exists() or (paths.data_dir(create=False) / "gsh.db").exists())
+        app.is_first = is_first
         code = app.run()
     finally:
         gc.enable()
