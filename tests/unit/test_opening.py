@@ -9,6 +9,10 @@ from gshtui.cli import window
 from gshtui.cli.by_hand import command_words
 from gshtui.cli.entry import main
 from gshtui.cli.opening import Opening
+from gshtui.settings import paths
+from gshtui.system import face_mark
+from gshtui.ui.window import first_frame, window_run
+from tests.kit.home import Home
 
 Open = Callable[..., Opening | None]
 
@@ -103,3 +107,24 @@ def test_every_command_is_loaded_from_the_module_that_the_list_names() -> None:
     with click.Context(root) as context:
         found = {name: root.get_command(context, name) for name in command_words()}
     assert {name: command.name for name, command in found.items() if command} == {name: name for name in found}
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_whether_it_is_the_first_start_is_known_before_its_hub_begins(
+    used: bool, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = paths.data_dir(create=True) / "gsh.db"
+    if used:
+        record.touch()
+    seen: list[bool] = []
+
+    def run(*_: object, is_first: bool, **__: object) -> int:
+        seen.append(is_first)
+        return 0
+
+    monkeypatch.setattr(first_frame, "paint", lambda *_: None)
+    monkeypatch.setattr(face_mark, "mark_face", lambda: None)
+    monkeypatch.setattr(window, "_dial", lambda _: record.touch())
+    monkeypatch.setattr(window_run, "run", run)
+    assert window.open_window(Opening()) == 0
+    assert seen == [not used]
