@@ -297,6 +297,7 @@ async def test_a_window_that_is_gone_leaves_no_size_behind(tmux: TmuxServer, mir
     other.watch(pane.pane, theirs, width=80, height=14)
     for frames in (mine, theirs):
         await frames.wait_for(lambda frame: (frame.info.width, len(frame.lines)) == (80, 14))
+    await on_control(other)  # who goes before they were there is told to nobody
     await other.close()
     await other_server.close()
     await mine.wait_for(lambda frame: (frame.info.width, len(frame.lines)) == (116, 41))

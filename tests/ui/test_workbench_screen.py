@@ -9,6 +9,7 @@ import pytest
 from textual.geometry import Region
 from textual.pilot import Pilot
 
+from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.prompt.prompt_completion import CompletionItem
 from gshtui.ui.window.pane_frame import PaneStrip
 from gshtui.ui.window.pane_layout import PaneLayout
@@ -95,13 +96,23 @@ async def test_a_number_goes_to_a_pane_and_again_back_to_where_one_was(size: tup
     panes = {"alt+2": "agents", "alt+3": "shell", "alt+4": "context", "alt+5": "timeline"}
     app = Window()
     async with app.run_test(size=size) as pilot:
-        await wait_until(pilot, lambda: app.bench.deck.front_widget)
+        await wait_until(pilot, lambda: app.query(Transcript))
         for where, key in itertools.product(("alt+1", "alt+up"), panes):
             await pilot.press(where)
             assert (app.focused is app.bench.input) is (where == "alt+1"), (where, key)
             await there_and_back(pilot, app, key, panes[key])
             await pilot.press("alt+1", "alt+1")
             await wait_until(pilot, lambda: app.focused is app.bench.input, lambda: app.focused)
+
+
+@pytest.mark.parametrize("key", ["alt+up", "f6"])
+async def test_a_key_that_goes_to_the_conversation_before_it_is_there_arrives_in_it(key: str) -> None:
+    app = Window()
+    async with app.run_test(size=(80, 24)) as pilot:
+        assert not app.query(Transcript)
+        app.simulate_key(key)
+        await wait_until(pilot, lambda: app.query(Transcript))
+        await wait_until(pilot, lambda: isinstance(app.focused, Transcript), lambda: app.focused)
 
 
 async def there_and_back(pilot: Pilot[int], app: Window, key: str, name: str) -> None:
@@ -147,7 +158,7 @@ async def test_f6_goes_round_and_arrows_go_where_they_point() -> None:
     app = Window(store=FakeRecord())
     async with app.run_test(size=WIDE) as pilot:
         bench = app.bench
-        await wait_until(pilot, lambda: bench.deck.front_widget)
+        await wait_until(pilot, lambda: app.query(Transcript))
         await fill(app, pilot)
         await pilot.press("alt+2", "alt+1")
         round_trip = []
@@ -171,7 +182,7 @@ async def test_the_conversation_keeps_its_rows_and_one_rule_shows_the_focus() ->
     app = Window()
     async with app.run_test(size=(80, 24)) as pilot:
         bench = app.bench
-        await wait_until(pilot, lambda: bench.deck.front_widget)
+        await wait_until(pilot, lambda: app.query(Transcript))
         await settled(pilot)
         chat = bench.deck.front_widget
         assert chat is not None and chat.region.height >= 15

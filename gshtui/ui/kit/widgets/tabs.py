@@ -138,6 +138,7 @@ class Deck(Vertical):
         self.bar.front = first
         self._first = first
         self._coming = Static(coming, id=first, markup=False)
+        self._coming.can_focus = True
         self.panes: dict[str, TabPane] = {}
         """The contents of the tabs that can be closed."""
         self.body = ContentSwitcher(initial=first)
@@ -155,8 +156,11 @@ class Deck(Vertical):
         self.bar.show_focus(focused is not None and self in focused.ancestors)
 
     async def fill(self, widget: Widget) -> None:
-        """Fill the first tab."""
+        """Fill the first tab, whose content takes over the focus: its key may have come before it."""
         await self._coming.mount(widget)
+        self._coming.can_focus = False
+        if self._coming.has_focus and (content := self._focusable(self._first)) is not None:
+            content.focus()
 
     @property
     def front(self) -> str:
