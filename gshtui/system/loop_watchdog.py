@@ -23,23 +23,30 @@ LOOK_EVERY = 1.0
 
 
 class WatchedSelector(selectors.DefaultSelector):
-    """Says since when its loop has been working. A loop is made with it: `asyncio.SelectorEventLoop(selector)`."""
+    """Says since when its loop has been working, and that it has work. A loop is made with it:
+    `asyncio.SelectorEventLoop(selector)`.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.working_since = 0.0
         """By `time.monotonic`; 0: it waits for something to do."""
         self.works = threading.Event()
+        self.worked: Callable[[], None] = lambda: None
+        """Called in the loop's thread whenever something has come from outside."""
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Wait for something to do."""
         self.working_since = 0.0
         try:
-            return super().select(timeout)
+            came = super().select(timeout)
         finally:
             self.working_since = time.monotonic()
             if not self.works.is_set():
                 self.works.set()
+        if came:
+            self.worked()
+        return came
 
 
 class LoopBlocked(Exception):

@@ -47,6 +47,7 @@ from gshtui.store.engine.store_errors import StoreError
 from gshtui.system import login_session
 from gshtui.system.calm_look import until_calm_look
 from gshtui.system.files.folder_watch import FolderWatch
+from gshtui.system.garbage_collector import GarbageCollector
 from gshtui.system.loop_watchdog import LoopBlocked, LoopWatchdog, WatchedSelector
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
@@ -113,7 +114,7 @@ async def _run(stop: Stop, terms: KeeperTerms, again: list[str], selector: Watch
     options = HubOptions(
         cwd=Path.home(), loaded=loaded, respondent="nobody", parts=KEEPER_PARTS, where="the hub", keeper=True
     )
-    changed = False
+    changed, garbage = False, GarbageCollector()
     try:
         leaving = start_job(asyncio.to_thread(login_session.leave), "leaving the login session")
         async with running_hub(options) as hub:
@@ -130,12 +131,15 @@ async def _run(stop: Stop, terms: KeeperTerms, again: list[str], selector: Watch
                 watch.on_change(lambda: None if claim.is_in_place() else stop.asked.set())
                 await leaving
                 claim.say_ready()
+                garbage.begin()
+                selector.worked = garbage.worked
                 weight = _Weight(loaded.settings.hub.memory)
                 try:
                     fat = await _until_idle(hub, asked, stop, terms, claim, weight)
                 finally:
                     draining.cancel()
                     watchdog.stop()
+                    garbage.end()
                     watch.close()
                 changed = (settings.changed or fat) and not stop.signalled
     finally:

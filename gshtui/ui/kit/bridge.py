@@ -18,14 +18,14 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
 from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub_events import FaultReported, Noticed, QuitRequested, SubscriberFailed
-from gshtui.bus.events.session_events import SessionClosed, SessionOpened
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.shell_data import Ran
 from gshtui.bus.subscription import Batch, fold_events
 from gshtui.client.window_protocol import HubLost, NotReady, OpenRequest
 from gshtui.system.faults import Breaker, Fault
+from gshtui.system.garbage_collector import GarbageCollector
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import report_unexpected, start_job
-from gshtui.ui.kit.garbage_collector import GarbageCollector
 from gshtui.ui.kit.hub_port import HubPort, MakeHub
 
 if TYPE_CHECKING:
@@ -355,7 +355,7 @@ class Bridge:
         frame, self._frame = self._frame, None
         pending, self._pending = self._pending, []
         self._last_frame = asyncio.get_running_loop().time()
-        self._garbage.worked(left=any(isinstance(event, SessionClosed) for event in pending))
+        self._garbage.worked()
         try:
             self.feed(self._coalesced(pending))
         finally:

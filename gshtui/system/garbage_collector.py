@@ -1,8 +1,8 @@
-"""Decides when Python collects cyclic garbage: a little at a time while the window works, all of it at rest.
+"""Decides when Python collects cyclic garbage: a little at a time while a process works, all of it at rest.
 
 By default, Python walks through all objects made since the start whenever their number has grown by a quarter: 40 ms
-in the middle of an answer. Owns the collector's settings between `begin` and `end`. Existing objects are not
-walked through again until a conversation is left. Called by the bridge.
+in the middle of an answer, 100 ms in a hub with many agents. What was there at a rest is walked through again only at
+a rest much later. Owns the collector's settings between `begin` and `end`.
 """
 
 from __future__ import annotations
@@ -13,31 +13,33 @@ import gc
 YOUNG = (2_000, 5, 1_000_000)
 """New objects before the youngest are collected; and such collections before one of all objects since a rest."""
 REST = 2.0
-"""Seconds without a frame that count as a rest."""
+"""Seconds without work that count as a rest."""
 LATEST = 60.0
 """Seconds of work after which to collect without a rest."""
+THOROUGH = 600.0
+"""Seconds between two rests at which what was there before may have become garbage."""
 
 
 class GarbageCollector:
-    """The collector of one window."""
+    """The collector of one process."""
 
     def __init__(self) -> None:
         self._before = gc.get_threshold()
         self._timer: asyncio.TimerHandle | None = None
         self._since = self._last = 0.0
-        self._thorough = False
+        self._thorough_at = 0.0
 
     def begin(self) -> None:
         """Everything is loaded: collect from now on, but never the objects that exist now."""
         gc.set_threshold(*YOUNG)
         gc.enable()
         gc.freeze()
+        self._thorough_at = asyncio.get_running_loop().time() + THOROUGH
 
-    def worked(self, *, left: bool = False) -> None:
-        """A frame was shown. `left`: it ended a conversation, so its objects may now be garbage."""
+    def worked(self) -> None:
+        """Something was done."""
         loop = asyncio.get_running_loop()
         self._last = loop.time()
-        self._thorough = self._thorough or left
         if self._timer is None:
             self._since = self._last
             self._timer = loop.call_at(self._last + REST, self._look)
@@ -56,8 +58,8 @@ class GarbageCollector:
             self._timer = loop.call_at(due, self._look)
             return
         self._timer = None
-        if self._thorough:
-            self._thorough = False
+        if now >= max(due, self._thorough_at):
+            self._thorough_at = now + THOROUGH
             gc.unfreeze()
         gc.collect()
         gc.freeze()

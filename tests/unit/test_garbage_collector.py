@@ -1,4 +1,4 @@
-"""The collector while the window runs: what rests is not walked through again, and cycles go in the end."""
+"""The collector while a process works: what rests is not walked through again, and cycles go in the end."""
 
 import gc
 import weakref
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gshtui.ui.kit import garbage_collector
-from gshtui.ui.kit.garbage_collector import GarbageCollector
+from gshtui.system import garbage_collector
+from gshtui.system.garbage_collector import GarbageCollector
 
 
 class Cycle:
@@ -58,7 +58,8 @@ async def test_a_rest_collects_what_came_and_then_lets_it_be(monkeypatch: pytest
         one.worked()
         look(one)
         assert left() is not None
-        one.worked(left=True)
+        one._thorough_at = 0.0
+        one.worked()
         look(one)
         assert left() is None
     finally:
