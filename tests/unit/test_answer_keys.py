@@ -3,6 +3,7 @@
 import asyncio
 import random
 import re
+from collections.abc import Callable
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any, cast
@@ -39,7 +40,7 @@ from gshtui.guard.approval.answer_keys import (
     without,
 )
 from gshtui.headless.agents.agent_pane.agent_pane import AgentPane
-from gshtui.headless.agents.agent_pane.pane_screen import PaneScreen
+from gshtui.headless.agents.agent_pane.pane_screen import DrawingTurns, PaneScreen
 from gshtui.headless.turns.approval_prompt import KeyReader
 from gshtui.text.sanitise import CleanText
 from tests.kit.intent_oracle import IntentOracle, random_typing
@@ -512,7 +513,6 @@ async def test_what_is_typed_waits_for_no_answer_that_streams(tmp_path: Path) ->
         intend=bus.publish,
         leave=lambda: None,
         typed=lambda something: None,
-        pause=lambda: 3600.0,
     )
     pane.open()
     pane.handle_events([TextDelta(agent=spec.agent, session="s", message="m", text="Many words.")])
@@ -559,3 +559,29 @@ def check(story: IntentOracle, event: ApprovalAnswered, line: str, began: tuple[
 )
 def test_a_choice_says_what_it_does_where_its_own_words_do_not(label: str, means: Meaning, said: str) -> None:
     assert choice_words(QuestionChoice("1", label, means)) == said
+
+
+async def test_panes_draw_one_after_the_other_and_what_else_is_due_comes_between_them() -> None:
+    loop, turns, done, faults = asyncio.get_running_loop(), DrawingTurns(), list[str](), list[str]()
+    loop.set_exception_handler(lambda _, context: faults.append(str(context["exception"])))
+
+    def draws(name: str) -> Callable[[], None]:
+        def draw() -> None:
+            done.append(name)
+            loop.call_soon(done.append, "else")
+            if name == "bad":
+                raise ValueError(name)
+
+        return draw
+
+    panes = [draws(name) for name in ("a", "bad", "b", "gone")]
+    for draw in (*panes, panes[0]):
+        turns.ask(draw)
+    turns.forget(panes[-1])
+
+    async def told() -> list[str]:
+        return done
+
+    await eventually(told, until=lambda done: len(done) == 6)
+    assert done == ["a", "else", "bad", "else", "b", "else"]
+    assert faults == ["bad"]

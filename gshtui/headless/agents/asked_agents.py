@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,7 +19,7 @@ import msgspec
 from gshtui.bus.event import Event
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.fleet.native.spec import Spec, SpecError, read_spec, spec_path
-from gshtui.headless.agents.agent_pane.pane_screen import FRAME, PaneScreen
+from gshtui.headless.agents.agent_pane.pane_screen import DrawingTurns, PaneScreen
 from gshtui.hub.faces.face_host import FaceHost
 from gshtui.hub.faces.face_outbox import FaceOutbox
 from gshtui.hub.faces.native_run import NativeRun
@@ -74,8 +74,6 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _MATCHES_WITHIN = 2.0
 """Seconds for the record to say which process is in an agent's terminal."""
 _LOOK_EVERY = 0.05
-_DRAWINGS = 200
-"""Drawings a second of all panes together, each of which takes up to a millisecond."""
 _encoder = msgspec.json.Encoder()
 
 
@@ -95,6 +93,7 @@ class AskedAgents(FaceHost):
         self._closing = False
         self._latest: dict[str, asyncio.Task[Any] | None] = {}
         """Who serves an agent, or did so last."""
+        self._turns = DrawingTurns()
 
     @property
     def open(self) -> bool:
@@ -113,7 +112,7 @@ class AskedAgents(FaceHost):
             pane.handle_message(fields)
             return
         opening = self.opening(PaneOpening, fields)
-        pane = self._panes[connection] = _Pane(connection, opening, self.inherited(opening), self._pause)
+        pane = self._panes[connection] = _Pane(connection, opening, self.inherited(opening), self._turns)
         task = start_job(self._serve(connection, pane), "an agent")
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)
@@ -161,11 +160,6 @@ class AskedAgents(FaceHost):
                     pane.send(ended=pane.end)
         finally:
             pane.outbox.close()
-
-    def _pause(self) -> float:
-        """Seconds until a pane draws: many that stream would leave no time for anything else."""
-        working = sum(pane.run is not None and pane.run.working for pane in self._panes.values())
-        return max(FRAME, working / _DRAWINGS)
 
     def _run_of(self, agent: str) -> NativeRun | None:
         """An agent that runs here."""
@@ -224,12 +218,12 @@ class _Pane:
     """
 
     def __init__(
-        self, connection: HubConnection, opening: PaneOpening, inherited: Inherited, pause: Callable[[], float]
+        self, connection: HubConnection, opening: PaneOpening, inherited: Inherited, turns: DrawingTurns
     ) -> None:
         self.opening = opening
         self.inherited = inherited
         self.outbox = FaceOutbox(connection)
-        self._pause = pause
+        self._turns = turns
         self.run: NativeRun | None = None
         self.end: int | None = None
         self.cut = False
@@ -308,7 +302,7 @@ class _Pane:
             typed=run.typed,
             draft=opening.kept.draft,
             goes_on=opening.again,
-            pause=self._pause,
+            turns=self._turns,
         )
         self._pane.open()
         if opening.lost:

@@ -63,7 +63,7 @@ from gshtui.headless.agents.agent_pane.pane_lines import (
     visible_lines,
 )
 from gshtui.headless.agents.agent_pane.pane_markdown import AnswerLayout, MarkdownLines
-from gshtui.headless.agents.agent_pane.pane_screen import FRAME, PaneScreen
+from gshtui.headless.agents.agent_pane.pane_screen import DrawingTurns, PaneScreen
 from gshtui.programs.acp.acp_commands import program_name
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
@@ -100,7 +100,7 @@ class AgentPane:
         typed: Callable[[bool], None],
         draft: str = "",
         goes_on: bool = False,
-        pause: Callable[[], float] = lambda: FRAME,
+        turns: DrawingTurns | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """
@@ -113,7 +113,7 @@ class AgentPane:
             typed: told whether something is typed, after each piece of input.
             draft: what is typed already.
             goes_on: the screen shows what another one of this agent has drawn.
-            pause: seconds until what has come is drawn.
+            turns: when what has come is drawn; `None`: the pane is alone.
             clock: seconds that never go back.
         """
         self._agent = spec.agent
@@ -122,7 +122,7 @@ class AgentPane:
         self._run_line = run_line
         self._intend = intend
         self._leave = leave
-        self._pause = pause
+        self._turns = turns or DrawingTurns()
         self._clock = clock
         self._typed = typed
         self._typed_at = 0.0
@@ -149,7 +149,9 @@ class AgentPane:
         self._status = AgentStatusChanged(agent=spec.agent, status="starting")
         self._connected = False
         self._closed = False
-        self._drawing: asyncio.TimerHandle | None = None
+        self._echoing: asyncio.Handle | None = None
+        self._echoes = False
+        """What was typed is to be drawn."""
         self._has_news = False
         """Something is to be drawn once the screen is no longer behind."""
         self._commands: set[asyncio.Task[None]] = set()
@@ -182,8 +184,7 @@ class AgentPane:
         self._closed = True
         for task in self._commands:
             task.cancel()
-        if self._drawing is not None:
-            self._drawing.cancel()
+        self._no_more_draws()
         if self._answerable is not None:
             self._answerable.cancel()
         self._show_streamed()
@@ -294,21 +295,24 @@ class AgentPane:
         return [*found, styled("  …", DIM)] if shown + len(lines) > _OUTPUT_LINES else found
 
     def _schedule_draw(self) -> None:
-        if self._drawing is None and not self._closed:
-            self._drawing = asyncio.get_running_loop().call_later(self._pause(), self.draw)
+        if not self._closed:
+            self._turns.ask(self.draw)
 
     def _draw_soon(self) -> None:
-        """Draw what was typed, which waits for no answer."""
-        loop = asyncio.get_running_loop()
-        if self._drawing is not None:
-            if self._drawing.when() <= loop.time():
-                return  # it is about to
-            self._drawing.cancel()
-        self._drawing = None if self._closed else loop.call_later(0, self.draw)
+        """Draw what was typed, which waits for no turn."""
+        self._echoes = True
+        if self._echoing is None and not self._closed:
+            self._echoing = asyncio.get_running_loop().call_soon(self.draw)
+
+    def _no_more_draws(self) -> None:
+        self._turns.forget(self.draw)
+        if self._echoing is not None:
+            self._echoing.cancel()
+            self._echoing = None
 
     def draw(self) -> None:
         """Draw new lines and the bottom rows, once the screen shows what was drawn before."""
-        self._drawing = None
+        self._no_more_draws()
         self._show_streamed()
         self._has_news = self._screen.behind
         if self._has_news:
@@ -319,7 +323,7 @@ class AgentPane:
             self._seen(self._clock())
 
     def _draw_now(self) -> None:
-        lines, self._lines = self._lines, []
+        lines, self._lines, self._echoes = self._lines, [], False
         self._drawn_question = "" if self._front is None else self._front.approval
         self._screen.draw(lines, *self._bottom())
 
@@ -328,7 +332,7 @@ class AgentPane:
         if self._closed:
             return
         if self._has_news:
-            self.draw()
+            (self._draw_soon if self._echoes else self._schedule_draw)()
             return
         front = self._front
         if front is not None and front.approval == self._drawn_question not in (self._keys.question, self._answered):

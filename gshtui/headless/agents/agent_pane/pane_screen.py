@@ -5,17 +5,57 @@ Takes only sanitised text. Where the output is no terminal, it prints only the l
 
 from __future__ import annotations
 
+import asyncio
 import re
+import time
 from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
 from gshtui.text import cells
 from gshtui.text.sanitise import CleanText, clean_text
 
-FRAME: Final = 0.05
+_FRAME: Final = 0.05
 """Seconds between two drawings of a pane that draws alone."""
+_SHARE: Final = 0.2
+"""What part of the loop's time the drawings of all panes may take."""
 _BRACKETED_PASTE: Final = "\x1b[?2004h"
 _NO_BRACKETED_PASTE: Final = "\x1b[?2004l"
+
+
+class DrawingTurns:
+    """Has the panes of a process draw one after the other, and does in between what else is due.
+
+    The more panes have something to draw, the longer each waits, and the more it then draws at once.
+    """
+
+    def __init__(self) -> None:
+        self._due: dict[Callable[[], None], None] = {}
+        self._cost = 0.0
+        self._turn: asyncio.TimerHandle | None = None
+
+    def ask(self, draw: Callable[[], None]) -> None:
+        """Call `draw` in its turn, once however often it is asked."""
+        self._due[draw] = None
+        if self._turn is None:
+            wait = max(_FRAME / len(self._due), self._cost / _SHARE)
+            self._turn = asyncio.get_running_loop().call_later(wait, self._next)
+
+    def forget(self, draw: Callable[[], None]) -> None:
+        """It is done, or not wanted any more."""
+        self._due.pop(draw, None)
+
+    def _next(self) -> None:
+        self._turn = None
+        if not self._due:
+            return
+        draw, began = next(iter(self._due)), time.perf_counter()
+        del self._due[draw]
+        try:
+            draw()
+        finally:
+            self._cost = time.perf_counter() - began
+            if self._due:
+                self.ask(next(iter(self._due)))
 
 
 class PaneScreen:
