@@ -333,7 +333,7 @@ class ShellLogBody(Vertical):
         names = heading(self.size.width - self.view.styles.scrollbar_size_vertical)
         if names != self._names:
             self._names = names
-            self._head.update(Content(names))
+            self._head.update(Content(names), layout=False)
         self._head.display = bool(names)
         self._about.display = not names and self.size.height >= _HIGH
 
@@ -354,7 +354,7 @@ class ShellLogBody(Vertical):
             self.line.show_position(self.view.position.cursor + 1, state.total, not state.stale)
         if not self._about.display:
             return
-        self._about.update(Content(fit(self._words(state), max(8, self.size.width))))
+        self._about.update(Content(fit(self._words(state), max(8, self.size.width))), layout=False)
 
     def _words(self, state: LogState) -> str:
         row = self.view.chosen
