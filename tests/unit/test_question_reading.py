@@ -223,7 +223,7 @@ def test_a_line_of_a_command_that_asks_is_not_the_question_where_that_is_far_abo
     boxes = ["› 1. Yes, proceed (y)", "  2. No, and tell Codex what to do differently (esc)", ""]
     for rows, partial in ((60, False), (100, True)):
         command = ["  $ rm -rf ~", *["  true"] * rows, "  Shall it?", "  true", ""]
-        screen = ["• Running it", "", "  Would you like to run the following command?", "", *command, *boxes]
+        screen = ["• Running it", "", "", "  Would you like to run the following command?", "", *command, *boxes]
         asked = read_screen(LOADED.get("codex"), [*screen, "  Press enter to confirm or esc to cancel"]).read
         assert asked is not None and asked.question.choices and asked.question.partial == partial
 
@@ -600,6 +600,23 @@ def test_a_line_of_a_command_that_runs_is_not_the_question() -> None:
     assert asked is not None and asked.question.subject == "Would you like to run the following command?"
 
 
+@pytest.mark.parametrize("said", [["  Shall I?"], ["", "  Shall I?"], ["  Shall I?", ""], ["  Shall I?", *[""] * 3]])
+def test_what_codex_says_before_it_asks_is_not_the_question(said: list[str]) -> None:
+    shot = next(shot for shot in SHOTS if shot.file.match("codex/0.171.0/plan-80x24/03-one-question.txt"))
+    row = next(n for n, line in enumerate(shot.lines) if "I do that." in line)
+    asked = read("codex", [*shot.lines[: row + 1], *said, *shot.lines[row + 1 :]], shot.told)
+    assert asked is not None and asked.question.subject == "Which colour do you want?"
+    assert "Shall" not in asked.question.detail and not asked.question.partial
+
+
+def test_where_two_lines_may_be_what_codex_asks_no_digit_allows() -> None:
+    """Code that its model says may look like it, rows apart from what is above."""
+    shot = next(shot for shot in SHOTS if shot.file.match("codex/0.171.0/plan-80x24/03-one-question.txt"))
+    row = next(n for n, line in enumerate(shot.lines) if "I do that." in line)
+    asked = read("codex", [*shot.lines[: row + 1], "", "", "  Shall I?", "", *shot.lines[row + 1 :]], shot.told)
+    assert asked is not None and asked.question.partial
+
+
 def test_a_models_own_choices_are_the_same_only_in_whole() -> None:
     """It writes what ends them, too."""
     one, other = (asks_about("to the server", label, "No") for label in ("Go on…", "Go on and delete the database"))
@@ -607,6 +624,16 @@ def test_a_models_own_choices_are_the_same_only_in_whole() -> None:
     for label in ("Modify with external editor", "Say more"):
         one, other = (asks_about("rm x", "Yes", always, label, "No") for always in (ALWAYS, "Always allow run…"))
         assert not is_cut_elsewhere(one, other) and not is_cut_elsewhere(other, one)
+
+
+@for_each([shot for shot in SHOTS if "approval.txt" in shot.file.name or "-command.txt" in shot.file.name])
+def test_commands_that_differ_in_blanks_are_two_questions(recorded: Shot) -> None:
+    """They do other things: of `'a b'` and `'a  b'`, each is another file."""
+    rows = [["touch 'a b'"], ["touch 'a  b'"], ["touch 'a", "b'"], ["touch 'a", " b'"], ["touch 'a", "", "b'"]]
+    drawn = [commanded(recorded.lines, "touch made.txt", each) for each in rows]
+    found = [read(recorded.program, lines, recorded.told) for lines in drawn if lines]
+    asked = [each.question for each in found if each is not None and "touch 'a" in each.question.detail]
+    assert len({one.id for one in asked}) == len({one.detail for one in asked}) == len(asked)
 
 
 @pytest.mark.parametrize(

@@ -187,6 +187,8 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
     """Pattern of the line above a question in which lines such as `above` may be again."""
     first: Pattern = ""
     """Pattern of the question's first line, for a program that draws nothing above it."""
+    apart: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Fewest empty rows above such a line, unless it is at the top of the screen; otherwise it is not one."""
     frame: Reads[str] = ""
     """Characters at both ends of a line that are no part of it."""
     panel: Reads[bool] = False

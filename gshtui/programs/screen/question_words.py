@@ -55,10 +55,13 @@ def question_start(rules: QuestionRules, text: Sequence[str], row: int) -> tuple
         return first, True
     if above >= 0 or rules.above or not rules.first:
         return (above + 1, True) if above >= 0 else (oldest, False)
-    begins = [n for n in range(oldest, row) if compile_linear(rules.first).search(text[n])]
     last = next((n for n in rows if text[n][:1].strip()), oldest - 1)
-    inside = [n for n in begins if n > last]
-    return (inside[0], last >= oldest or not oldest) if inside else (last + 1, False)
+    inside = [
+        n
+        for n in range(last + 1, row)
+        if compile_linear(rules.first).search(text[n]) and not any(map(str.strip, text[max(0, n - rules.apart) : n]))
+    ]
+    return (inside[0], len(inside) == 1 and (last >= oldest or not oldest)) if inside else (last + 1, False)
 
 
 def parts_of(body: Sequence[str], *, headed: bool) -> tuple[str, list[str], list[str]]:
