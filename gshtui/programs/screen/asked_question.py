@@ -115,7 +115,7 @@ def question_above(
     choices, said = offered_choices(rules, labels, abouts), _said(labels, abouts)
     complete = complete and all(len(words) <= LONGEST_CHOICE for words in said)
     question = OpenQuestion(
-        question_id(subject, "\n".join([*where, detail]), said),
+        question_id(subject, detail, [*where, *said]),
         subject,
         detail,
         choices,
@@ -135,7 +135,7 @@ def _is_torn(rules: QuestionRules, detail: str) -> bool:
     return not heading.startswith(box) or heading[len(box) :][:1] not in ("", "(", "[")
 
 
-def question_id(subject: str, detail: str, labels: Sequence[str]) -> str:
-    """The same for the same words, however they are broken into lines."""
-    words = "\0".join(" ".join(part.split()) for part in (subject, detail, *labels))
-    return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:16]
+def question_id(subject: str, detail: str, words: Sequence[str]) -> str:
+    """The same for the same words, however they are broken into lines; in what it is about every blank counts."""
+    parts = (detail, *(" ".join(part.split()) for part in (subject, " ".join(words))))
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
