@@ -112,8 +112,10 @@ class ChoicePresser:
                 return await self._typing(read, place)
             last = presses >= _PRESSES or read.question.partial  # of one that is cut, the next one may look the same
             seen = await self._gone(question, None if last else _LOST_AFTER)
-            if seen is not None or last:
+            if seen is not None:
                 return self._next(seen)
+            if last:
+                raise await self._unanswered(read, place)
             before, now = read, await self._still(question, pressed=True)
             if now is None:
                 return self._next(await self._gone(question))  # it went just now
@@ -222,6 +224,14 @@ class ChoicePresser:
                 return True
             await asyncio.sleep(LOOK)
         return False
+
+    async def _unanswered(self, before: ReadQuestion, place: int) -> SessionError:
+        """What became of a key to this choice, after which the question is still there."""
+        name, now = self._view.name, (await self._view.read_screen()).reading.read
+        if before.selected != place and now is not None and now.selected == place:
+            message = f"{name} still asks the same: its mark is on that answer now, and nothing was chosen."
+            return SessionError("waiting", message, "Press enter in its terminal.")
+        return SessionError("waiting", f"The answer was given, but {name} still asks the same.", _LOOK_AT_IT)
 
     def _next(self, seen: Seen | None) -> OpenQuestion | None:
         """The question that came instead. Raises `SessionError` (waiting) if the answered one is still there."""
