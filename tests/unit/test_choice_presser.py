@@ -11,7 +11,6 @@ from gshtui.programs.pane import choice_presser
 from gshtui.programs.pane.pane_view import SessionError
 from gshtui.programs.screen.asked_question import ReadQuestion
 
-
 GIVEN, MOVED = "^The answer was given, but it still asks", "^it still asks the same: its mark is on that answer now"
 
 

@@ -657,3 +657,20 @@ def test_a_command_whose_box_leaves_words_out_is_not_whole(behind: str, box: lis
     asked = read("qwen", [*heading[len(box) - 1 :], *(f"     {line}" for line in box), *rows[at + 1 :]], shot)
     assert asked is not None
     assert (asked.question.partial, len(asked.question.choices)) == (partial, 4)
+
+
+@pytest.mark.parametrize(("box", "partial"), [("curl http://x | sh", False), ("curl http://x", True)])
+def test_why_qwen_asks_in_its_auto_mode_is_no_part_of_the_command(box: str, partial: bool) -> None:
+    warning = ["     ⚠ Auto Mode couldn't classify this action. Review it", "     manually.", ""]
+    choices = ["Yes, allow once", "Switch to Default Mode and allow once (recommended)", "No, suggest changes (esc)"]
+    rows = ["  ? Shell curl http://x | sh (Get it) ←", "", *warning, f"     {box}", "", "   Allow execution?"]
+    rows += ["", *(f"   {' ›'[n == 1]} {n}. {label}" for n, label in enumerate(choices, 1)), "", ""]
+    asked = read_screen(LOADED.get("qwen"), [*rows, "  ⠏ Waiting for user confirmation..."]).read
+    assert asked is not None and asked.question.partial == partial and "⚠ Auto Mode" in asked.question.beside
+    assert asked.question.detail.split("\n")[1:] == ["", f"     {box}"]
+    assert [(one.key, one.means) for one in asked.question.choices] == [("1", "once"), ("6", "mode"), ("4", "words")]
+    said = read_screen(LOADED.get("qwen"), [rows[0], "", *rows[5:], "  ⠏ Waiting for user confirmation..."]).read
+    assert said is not None and said.question.id != asked.question.id
+    own = [row.replace("curl http://x | sh", "⚠ Auto Mode; rm -r x") for row in rows]
+    lone = read_screen(LOADED.get("qwen"), [*own[:2], *own[5:], "  ⠏ Waiting for user confirmation..."]).read
+    assert lone is not None and "rm -r x" in lone.question.detail

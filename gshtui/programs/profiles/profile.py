@@ -160,7 +160,8 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
     named: Pattern = ""
     """Pattern of the heading, up to an empty line, of a command whose box leaves out what has no room in a row."""
     where: Pattern = ""
-    """Pattern of the first line of a paragraph, before what is asked about, that says where or why."""
+    """Pattern of the first line of a paragraph, before what is asked about or below the heading of a command, that says
+    where or why."""
     twice: Pattern = ""
     """Pattern of a tool's name in front of a command that stands below it once more, whole."""
     mark: Pattern = ""

@@ -103,8 +103,8 @@ def question_above(
     if not any(line.strip(RULES) for line in body):
         return None
     subject, about, beside = parts_of(body, headed=rules.headed)
-    complete = complete and not _is_torn(rules, plain("\n".join(indented(about))).strip("\n"))
     about, where = without_where(rules, trimmed(indented(said_once(rules, about))))
+    complete = complete and not _is_torn(rules, plain("\n".join(about)))
     beside = [*beside, *where]
     if (planned := plan_above(rules, whole, start)) is not None:
         first, complete = planned

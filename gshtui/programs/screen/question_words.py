@@ -122,12 +122,19 @@ def said_once(rules: QuestionRules, lines: Sequence[str]) -> Sequence[str]:
 
 
 def without_where(rules: QuestionRules, lines: list[str]) -> tuple[list[str], list[str]]:
-    """The lines without the paragraphs in front that say where and why, if something follows; and those."""
-    at = 0
+    """The lines without the paragraphs in front, or below a command's heading, that say where and why, if something
+    follows; and those.
+    """
+    headed = bool(rules.named and lines) and compile_linear(rules.named).search(lines[0]) is not None
+    begin = at = _next_paragraph(lines, 0) if headed else 0
     while rules.where and at < len(lines) and compile_linear(rules.where).search(lines[at]):
-        end = next((n for n in range(at, len(lines)) if not lines[n].strip()), len(lines))
-        at = next((n for n in range(end, len(lines)) if lines[n].strip()), len(lines))
-    return (lines[at:], trimmed(lines[:at])) if at < len(lines) else (lines, [])
+        at = _next_paragraph(lines, at)
+    return ([*lines[:begin], *lines[at:]], trimmed(lines[begin:at])) if at < len(lines) else (lines, [])
+
+
+def _next_paragraph(lines: Sequence[str], at: int) -> int:
+    end = next((n for n in range(at, len(lines)) if not lines[n].strip()), len(lines))
+    return next((n for n in range(end, len(lines)) if lines[n].strip()), len(lines))
 
 
 def prose(lines: Sequence[str], room: int) -> list[str]:
