@@ -283,6 +283,14 @@ def test_a_label_that_is_wrapped_is_whole_and_has_no_description() -> None:
     assert [(one.label, one.about) for one in asked.question.choices] == [("Yes", ""), (label, ""), ("No", "")]
 
 
+def test_what_copilot_asks_in_a_small_window_is_what_it_asks_in_a_large_one() -> None:
+    asked = [read_shot(f"copilot/1.0.102/day-{size}", "06-command") for size in ("80x24", "120x35", "160x45")]
+    always = "Yes, and don't ask again for `touch` in this directory (/home/u/project)"
+    for one in asked:
+        assert [(each.key, each.label) for each in one.choices][:2] == [("1", "Yes"), ("2", always)]
+        assert len(one.choices) == 3 and not one.partial
+
+
 def test_all_words_of_a_question_are_shown_or_it_is_not_whole() -> None:
     """Of two that begin alike, the end says what they do."""
     rule, many = "─" * 100, ["word " * 15] * 5

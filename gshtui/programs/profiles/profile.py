@@ -198,6 +198,8 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
     """It asks by its first line, whatever the lines below look like."""
     boxed: Reads[bool] = False
     """A command stands in a box of its own inside the question."""
+    flush: Reads[bool] = False
+    """A label that has no room in its row goes on below its number, not below its first word."""
     hint: Pattern = ""
     """Pattern of what stands behind a label and is no part of it."""
 

@@ -197,7 +197,7 @@ def _end(
     rules: QuestionRules, whole: Sequence[str], text: Sequence[str], row: int, below: int, *, last: bool
 ) -> int | None:
     """The row behind a choice's own lines; `None` if there is anything else before the next choice or the footer."""
-    column = _column(rules, text[row]) or len(text[row])
+    column = (_place_of_number if rules.flush else _column)(rules, text[row]) or len(text[row])
     end = row + 1
     while end < below and text[end] and len(text[end]) - len(text[end].lstrip()) >= column:
         end += 1
