@@ -55,6 +55,7 @@ def _measure(report: Report, place: Place, environ: dict[str, str], probe: Probe
     # In processes of their own, so that they do not hold up the one that measures the echo.
     with ProcessPoolExecutor(2, get_context("spawn")) as others:
         list(others.map(abs, range(2)))
+        probe.rest(1.0)  # what was drawn meanwhile waits to be read
         shells, pings = others.submit(_flood, runtime / "gsh.sock"), others.submit(_ping, runtime / "keeper.sock")
         used, began = processor_seconds(pid), time.monotonic()
         echoes = probe.echoes(KEYS)
