@@ -1,4 +1,4 @@
-"""A window's hub in another process: the same calls as `gshtui.hub.faces.window_hub.WindowHub`, over a connection.
+"""A window's hub in another process: what a window asks, over a connection.
 
 Its bus has the events of that hub in their order; what is published here goes there first. A hub that ends is told as
 an event, and every call then fails.
@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -18,22 +17,16 @@ import msgspec
 from gshtui.bus import wire
 from gshtui.bus.event import Event
 from gshtui.client.linked_bus import LinkedBus
+from gshtui.client.window_calls import WindowCalls
 from gshtui.client.window_protocol import HubLost, error_of
 from gshtui.system.json_types import is_object
 from gshtui.system.plain_values import from_plain, to_plain
 from gshtui.system.tasks import cancel_and_wait, report, start_job
 
 if TYPE_CHECKING:
-    from gshtui.bus.agent_data import AgentRow
-    from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
-    from gshtui.bus.shell_data import Ran
-    from gshtui.bus.shell_rows import Filter, Span
-    from gshtui.commands.catalogue import CommandEntry
-    from gshtui.commands.completion import Completion
-    from gshtui.commands.declaration import Outcome, Question, Returns
+    from gshtui.commands.declaration import Question
     from gshtui.commands.evaluation import Ask
     from gshtui.settings.model import Settings
-    from gshtui.tmux.panes import PaneInfo
     from gshtui.tmux.server import TmuxServer
 
 R = TypeVar("R")
@@ -42,7 +35,7 @@ _LONGEST = 256 * 1024 * 1024
 _encoder = msgspec.json.Encoder()
 
 
-class WindowLink:
+class WindowLink(WindowCalls):
     """See the module's text."""
 
     def __init__(
@@ -53,12 +46,9 @@ class WindowLink:
         terminals: Callable[[str], TmuxServer],
         end_hub: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        self._link = LinkedBus(self._publish, lambda: self._ask("drained"))
+        super().__init__(self._link, settings, {})
         self._end_hub = end_hub
-        self.bus = LinkedBus(self._publish, lambda: self._ask("drained"))
-        self.settings = settings
-        self.commands: Mapping[str, CommandEntry] = {}
-        self.goes_on = False
-        """Whether a turn goes on there after this was stopped."""
         self._lost = asyncio.Event()
         self._moved = ""
         self._reader = reader
@@ -90,12 +80,10 @@ class WindowLink:
         return cls(reader, writer, settings, terminals, end_hub)
 
     async def start(self) -> None:
-        """Start the hub. Raises nothing of the hub's: what fails there is on the bus."""
         self._reading = asyncio.ensure_future(self._read())
         await self._ask("start")
 
     def cease(self) -> None:
-        """Have nothing start any more."""
         self._send(do="cease")
 
     async def stop(self) -> None:
@@ -111,107 +99,11 @@ class WindowLink:
             await self._end_hub()
 
     async def ended(self) -> str:
-        """Return once the hub has ended by itself, or leads to another one: its conversation, else nothing."""
         await self._lost.wait()
         return self._moved
 
-    # Commands
-
-    async def run(self, line: str | Returns[object], *, ask: Ask | None = None, front: str = "") -> Outcome:
-        """Run a line or a value. Raises `CommandError`, `HubLost`."""
-        return await self._ask("run", ask, line=line, asks=ask is not None, front=front)
-
-    async def call(self, parameters: Returns[R], *, front: str = "") -> R:
-        """The typed result of a command. Raises as `run`."""
-        return await self._ask("call", parameters=parameters, front=front)
-
-    async def question(self, parameters: Returns[object], *, front: str = "") -> Question | None:
-        """The question to the person before these are run."""
-        return await self._ask("question", parameters=parameters, front=front)
-
-    async def split_line(self, line: str) -> list[str]:
-        """The parts of a line."""
-        return await self._ask("split_line", line=line)
-
-    async def bound(self, line: str) -> Returns[object] | None:
-        """A line as a value to call."""
-        return await self._ask("bound", line=line)
-
-    async def opens(self, line: str) -> str:
-        """The list that a line opens."""
-        return await self._ask("opens", line=line)
-
-    async def for_row(self, keys: Sequence[str], row: object) -> list[Returns[object] | None]:
-        """The call that each of these keys makes for a row."""
-        return await self._ask("for_row", keys=list(keys), row=row)
-
-    async def complete(self, line: str, cursor: int) -> list[Completion]:
-        """What may stand at the cursor."""
-        return await self._ask("complete", line=line, cursor=cursor)
-
-    async def stop_command(self) -> bool:
-        """Stop the newest running input-line command."""
-        return await self._ask("stop_command")
-
-    # The record
-
-    async def messages(self, session: str, before: int | None = None, limit: int = 200) -> list[Any]:
-        """Messages of a conversation. Raises `StoreError`, `HubLost`."""
-        return await self._ask("messages", session=session, before=before, limit=limit)
-
-    async def newer_messages(self, session: str, after: int) -> list[Any]:
-        """Messages of a conversation behind one. Raises as `messages`."""
-        return await self._ask("newer_messages", session=session, after=after)
-
-    async def last_turn(self, session: str) -> TurnStarted | TurnFinished | None:
-        """The end or beginning of a conversation's last turn. Raises as `messages`."""
-        return await self._ask("last_turn", session=session)
-
-    async def ran(self, session: str, after: float, before: float) -> Sequence[Ran]:
-        """Commands run from a conversation's input line. Raises as `messages`."""
-        return await self._ask("ran", session=session, after=after, before=before)
-
-    async def shell_rows(self, wanted: Filter, start: int, limit: int) -> Span | None:
-        """Rows of the shell log. Raises as `messages`."""
-        return await self._ask("shell_rows", wanted=wanted, start=start, limit=limit)
-
-    async def output(self, key: str) -> str:
-        """The output of a command or call. Raises as `messages`."""
-        return await self._ask("output", key=key)
-
-    async def note(self, text: str, cwd: str) -> None:
-        """Store a note in the shell log. Raises as `messages`."""
-        await self._ask("note", text=text, cwd=cwd)
-
-    async def prompts(self, cwd: str, limit: int) -> list[str]:
-        """Earlier prompts of a folder. Raises as `messages`."""
-        return await self._ask("prompts", cwd=cwd, limit=limit)
-
-    async def keep_prompt(self, cwd: str, text: str) -> None:
-        """Store a sent text. Raises as `messages`."""
-        await self._ask("keep_prompt", cwd=cwd, text=text)
-
-    # Agents and terminals
-
-    async def connected(self, agent: str) -> bool:
-        """Whether an agent's own hub is linked to the hub."""
-        return await self._ask("connected", agent=agent)
-
-    async def agent_row(self, agent: str) -> AgentRow | None:
-        """An agent in a terminal. Raises `ExpectedError`."""
-        return await self._ask("agent_row", agent=agent)
-
     def terminal_server(self, socket: str) -> TmuxServer | None:
-        """The tmux server of a socket."""
         return self._terminals(socket)
-
-    async def open_shared_shell(self, cwd: Path) -> tuple[PaneInfo, str, str]:
-        """The pane, session and socket of the shared shell. Raises `ExpectedError`."""
-        return await self._ask("open_shared_shell", cwd=cwd)
-
-    async def shared_shell_rests(self, pane: str) -> bool:
-        """Whether the shared shell waits at its prompt. Raises `ExpectedError`."""
-        return await self._ask("shared_shell_rests", pane=pane)
 
     # The connection
 
@@ -224,6 +116,7 @@ class WindowLink:
         waiting = self._calls[number] = asyncio.get_running_loop().create_future()
         if ask is not None:
             self._asks[number] = ask
+            given["asks"] = True
         self._send(id=number, do=do, **{"with": {name: to_plain(value) for name, value in given.items()}})
         try:
             return await waiting
@@ -279,7 +172,7 @@ class WindowLink:
         match message:
             case {"event": event}:
                 with suppress(wire.WireError):
-                    self.bus.arrive(wire.from_plain(event))
+                    self._link.arrive(wire.from_plain(event))
             case {"id": number, **result}:
                 waiting = self._calls.get(number)
                 if waiting is not None and not waiting.done():

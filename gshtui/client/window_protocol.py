@@ -21,36 +21,6 @@ from gshtui.bus.events import agent_events, approval_events, hub_events
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.plain_values import from_plain, to_plain
 
-CALLS = frozenset(
-    {
-        "start",
-        "stop",
-        "drained",
-        "run",
-        "call",
-        "question",
-        "split_line",
-        "bound",
-        "opens",
-        "for_row",
-        "complete",
-        "stop_command",
-        "messages",
-        "newer_messages",
-        "last_turn",
-        "ran",
-        "shell_rows",
-        "output",
-        "note",
-        "prompts",
-        "keep_prompt",
-        "connected",
-        "agent_row",
-        "open_shared_shell",
-        "shared_shell_rests",
-    }
-)
-"""The methods of `gshtui.hub.faces.window_hub.WindowHub` that a window calls."""
 _INTENTS = ("Requested", "Submitted", "Answered")
 _ALSO: tuple[type[Event], ...] = (
     agent_events.PromptBegun,

@@ -379,8 +379,8 @@ class Hub:
         """Whether the agent lives in another process, which records its events itself."""
         return self.relay is not None and self.relay.carries(agent)
 
-    def connected(self, name: str) -> bool:
-        return self.relay is not None and self.relay.connected(name)
+    def connected(self, agent: str) -> bool:
+        return self.relay is not None and self.relay.connected(agent)
 
     def local_agent(self, name: str) -> Agent | None:
         """The agent of this process with that name or id."""

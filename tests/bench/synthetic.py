@@ -22,9 +22,9 @@ from gshtui.bus.events.agent_events import (
 )
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.messages import Message, Text
+from gshtui.client.window_calls import WindowCalls
 from gshtui.client.window_protocol import OpenRequest
 from gshtui.store.tables.message_table import StoredMessage
-from gshtui.ui.kit.hub_port import HubPort
 from gshtui.ui.window.app import Workbench
 from tests.bench.material import END, START, answer, turns
 from tests.bench.watch import Watch
@@ -83,7 +83,7 @@ class MadeUpHub(FakeHub):
             watch.write(Path(report))
 
 
-async def _make(opening: OpenRequest) -> HubPort:
+async def _make(opening: OpenRequest) -> WindowCalls:
     return door_of(MadeUpHub(opening))
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, TypeVar, ca
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import HubStarted
+from gshtui.client.window_calls import WindowCalls
 from gshtui.client.window_protocol import OpenRequest
 from gshtui.commands import execution
 from gshtui.commands.declaration import Caller, Invocation, Outcome, Question, Returns, UnknownCommand
@@ -33,7 +34,6 @@ from gshtui.tools import commands as tool_commands
 from gshtui.tools.files.workspace import ToolConfig
 from gshtui.tools.git import hunk_commands
 from gshtui.tools.git.worktree_setup import no_consent
-from gshtui.ui.kit.hub_port import HubPort
 from tests.kit.own_contexts import router_without_programs
 from tests.kit.recorded_contexts import RecordedContexts
 
@@ -368,13 +368,13 @@ class FakeHub:
     async def last_turn(self, session: str) -> None:
         """No turn is in the record."""
 
-    def connected(self, name: str) -> bool:
-        return name in self.linked
+    def connected(self, agent: str) -> bool:
+        return agent in self.linked
 
     def intents(self, kind: type[Event]) -> list[Event]:
         return [event for event in self.said if isinstance(event, kind)]
 
 
-def door_of(hub: FakeHub) -> HubPort:
+def door_of(hub: FakeHub) -> WindowCalls:
     """What a window has of this hub."""
     return WindowHub(cast("Any", hub))

@@ -13,9 +13,9 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from gshtui.bus.event import Event
+from gshtui.client.window_calls import WindowCalls
 from gshtui.client.window_protocol import OpenRequest
 from gshtui.ui.conversation.conversation_pane import ConversationPane
-from gshtui.ui.kit.hub_port import HubPort
 from gshtui.ui.window.app import Workbench
 from gshtui.ui.window.main_area import MainArea, PromptArea
 from tests.kit.fake_hub import Answer, FakeHub, HubOptions, door_of
@@ -47,7 +47,7 @@ class Window(Workbench):
     ) -> None:
         self.hub: FakeHub | None = None
 
-        async def make(opening: OpenRequest) -> HubPort:
+        async def make(opening: OpenRequest) -> WindowCalls:
             self.hub = FakeHub(opening, answers=dict(answers or {}), **hub)
             return door_of(self.hub)
 

@@ -8,12 +8,12 @@ from textual.pilot import Pilot
 
 from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
 from gshtui.bus.events.context_events import CutUndone
+from gshtui.client.window_calls import WindowCalls
 from gshtui.client.window_protocol import OpenRequest
 from gshtui.ui.context.context_feature import ContextFeature
 from gshtui.ui.context.inspector_pane import InspectorPane
 from gshtui.ui.context.receipt_screen import ReceiptScreen
 from gshtui.ui.context.timeline_pane import TimelinePane
-from gshtui.ui.kit.hub_port import HubPort
 from gshtui.ui.window.app import Workbench
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say, Spent
@@ -39,7 +39,7 @@ async def pressed(app: Workbench, pilot: Pilot[int], *keys: str) -> None:
         await settled(pilot)
 
 
-async def up(app: Workbench, pilot: Pilot[int]) -> HubPort:
+async def up(app: Workbench, pilot: Pilot[int]) -> WindowCalls:
     """The hub, once it runs and all it said is shown."""
     await settled(pilot)
     hub = await app.bridge.running()

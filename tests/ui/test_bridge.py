@@ -12,9 +12,9 @@ import pytest
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptSubmitted, TextDelta
 from gshtui.bus.events.hub_events import HubStarted, Noticed, PartFailed, SubscriberFailed
+from gshtui.client.window_calls import WindowCalls
 from gshtui.client.window_protocol import OpenRequest
 from gshtui.ui.kit.bridge import Bridge, NotReady
-from gshtui.ui.kit.hub_port import HubPort
 from tests.kit.fake_hub import Answer, FakeHub, HubOptions, door_of
 from tests.kit.window import Window
 
@@ -52,7 +52,7 @@ def bridge_of(
 ) -> Bridge:
     fake = FakeHub(OpenRequest(cwd=tmp_path), answers or {}, **hub)
 
-    async def make(_: OpenRequest) -> HubPort:
+    async def make(_: OpenRequest) -> WindowCalls:
         return door_of(fake)
 
     made = Bridge(fake.opening, make, lambda: listeners)
@@ -99,7 +99,7 @@ async def test_a_hub_that_fails_is_said_and_nothing_raises(tmp_path: Path) -> No
 
 
 async def test_a_hub_that_cannot_even_be_made(tmp_path: Path) -> None:
-    async def make(_: OpenRequest) -> HubPort:
+    async def make(_: OpenRequest) -> WindowCalls:
         raise ImportError("no module named anything")
 
     bridge = Bridge(OpenRequest(cwd=tmp_path), make, lambda: ())

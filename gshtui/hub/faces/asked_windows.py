@@ -25,7 +25,8 @@ from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.fleet_events import AgentEnded
 from gshtui.bus.events.hub_events import Noticed, QuitRequested
 from gshtui.bus.events.session_events import SessionChangeRequested
-from gshtui.client.window_protocol import CALLS, WindowOpening, may_publish, plain_error
+from gshtui.client.window_calls import CALLS
+from gshtui.client.window_protocol import WindowOpening, may_publish, plain_error
 from gshtui.commands.declaration import Question
 from gshtui.fleet.keeper.keeper import LINGER, LOGGED_OUT
 from gshtui.guard.approval.question_text import waiting_words
@@ -231,8 +232,8 @@ class _Face:
                 case "stop":
                     result = await window.stop(self)
                 case _:
-                    if name == "run":
-                        given["ask"] = self._asker(number) if given.pop("asks") else None
+                    if given.pop("asks", False):
+                        given["ask"] = self._asker(number)
                     method: Callable[..., Any] = getattr(window.door, name)
                     result = await method(**given)
             if self._commands:  # those that were told may have changed

@@ -21,12 +21,12 @@ from gshtui.bus.events.hub_events import FaultReported, Noticed, QuitRequested, 
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.shell_data import Ran
 from gshtui.bus.subscription import Batch, fold_events
+from gshtui.client.window_calls import MakeHub, WindowCalls
 from gshtui.client.window_protocol import HubLost, NotReady, OpenRequest
 from gshtui.system.faults import Breaker, Fault
 from gshtui.system.garbage_collector import GarbageCollector
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import report_unexpected, start_job
-from gshtui.ui.kit.hub_port import HubPort, MakeHub
 
 if TYPE_CHECKING:
     from gshtui.bus.context_data import Receipt
@@ -92,7 +92,7 @@ class Bridge:
         self, opening: OpenRequest, make_hub: MakeHub, consumers: Callable[[], Iterable[EventConsumer]]
     ) -> None:
         self.opening = opening
-        self.hub: HubPort | None = None
+        self.hub: WindowCalls | None = None
         self.failed = ""
         """Why the hub did not start; empty: it did, or has not tried yet."""
         self.fps = FPS
@@ -155,7 +155,7 @@ class Bridge:
             self.opening = msgspec.structs.replace(self.opening, session=self._session)
         await self.start()
 
-    async def _replace(self, hub: HubPort) -> None:
+    async def _replace(self, hub: WindowCalls) -> None:
         """Once the hub has ended by itself, go on with another one, in the conversation as it is in the record."""
         elsewhere = await hub.ended()
         if self.hub is not hub:
@@ -322,7 +322,7 @@ class Bridge:
         """The settings; `None`: not loaded yet."""
         return self.hub.settings if self.hub is not None else None
 
-    async def running(self) -> HubPort:
+    async def running(self) -> WindowCalls:
         """The hub, once it is running. Raises `NotReady`."""
         await self._up.wait()
         if self.hub is None or self.failed:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from textual.app import SuspendNotSupported
 
 from gshtui.bus.agent_data import AgentRow
+from gshtui.client.window_calls import WindowCalls
 from gshtui.system.expected_error import ExpectedError
-from gshtui.ui.kit.hub_port import HubPort
 from gshtui.ui.kit.widget_messages import OpenTerminal
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class TerminalRegistry:
         cwd: the window's folder.
     """
 
-    def __init__(self, source: Callable[[], Awaitable[HubPort]], cwd: Path) -> None:
+    def __init__(self, source: Callable[[], Awaitable[WindowCalls]], cwd: Path) -> None:
         self._source = source
         self._cwd = cwd
         self._servers: dict[str, TmuxServer] = {}
@@ -138,7 +138,7 @@ class TerminalRegistry:
         self._know(hub, row.socket)
         return row
 
-    def _know(self, hub: HubPort, socket: str) -> None:
+    def _know(self, hub: WindowCalls, socket: str) -> None:
         if socket and socket not in self._servers and (server := hub.terminal_server(socket)) is not None:
             self._servers[socket] = server
 

@@ -22,6 +22,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import InterruptRequested, PromptSubmitted
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.client.pane_names import CHAT
+from gshtui.client.window_calls import MakeHub
 from gshtui.client.window_protocol import OpenRequest
 from gshtui.settings import git_info
 from gshtui.system.expected_error import ExpectedError
@@ -31,7 +32,6 @@ from gshtui.ui.conversation.conversation_feature import ConversationFeature
 from gshtui.ui.kit.bridge import Bridge, EventConsumer, NotReady
 from gshtui.ui.kit.drawing.themes import ThemedApp
 from gshtui.ui.kit.feature import Feature
-from gshtui.ui.kit.hub_port import MakeHub
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.app_base import AppBase
 from gshtui.ui.kit.textual.driver import WorkbenchDriver, release_input, sends_every_key

@@ -11,8 +11,8 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
+from gshtui.client.window_calls import WindowCalls
 from gshtui.client.window_protocol import OpenRequest
-from gshtui.ui.kit.hub_port import HubPort
 
 if TYPE_CHECKING:
     from socket import socket
@@ -36,7 +36,7 @@ class EmbeddedHub(Protocol):
     async def stop(self) -> None: ...
 
 
-async def make_hub(opening: OpenRequest, dial: HubDial | None = None, own: EmbeddedHub | None = None) -> HubPort:
+async def make_hub(opening: OpenRequest, dial: HubDial | None = None, own: EmbeddedHub | None = None) -> WindowCalls:
     """The hub for this opening: that of a resident process, or else one of this process, not yet started.
 
     Args:
@@ -62,7 +62,7 @@ async def make_hub(opening: OpenRequest, dial: HubDial | None = None, own: Embed
 
 async def _linked(
     asked: WindowOpening, loaded: Loaded, early: HubDial | None, own: EmbeddedHub | None
-) -> HubPort | None:
+) -> WindowCalls | None:
     """A link to the resident process, which is started unless it runs; `None`: it is not to be this window's hub.
     Raises `TimeoutError`: it does not answer.
     """

@@ -12,9 +12,9 @@ from textual.content import Content
 from textual.message import Message as TextualMessage
 from textual.widgets import Static
 
+from gshtui.client.window_calls import WindowCalls
 from gshtui.client.window_protocol import OpenRequest
 from gshtui.text.cells import width as cell_width
-from gshtui.ui.kit.hub_port import HubPort
 from gshtui.ui.kit.keys.key_bar import shown_keys
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.window.app import Workbench
@@ -134,7 +134,7 @@ class ReplayWindow(Workbench):
         self.edited: Message | None = None
         """The prompt that the person left the replay to change."""
 
-        async def make(opening: OpenRequest) -> HubPort:
+        async def make(opening: OpenRequest) -> WindowCalls:
             from gshtui.features.replay.replay_hub import ReplayHub
             from gshtui.features.replay.window.tour import TOUR, tour
             from gshtui.settings.loader import load
