@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from pydantic import Field
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from gshtui.settings.setting_values import AgentName, Folder, HostName, SharedName
+from gshtui.settings.setting_values import AgentName, Folder, HostName, SharedName, setting
 from gshtui.settings.settings_tables import (
     AccountSettings,
     AgentSettings,
@@ -80,43 +79,39 @@ class Settings(BaseSettings):
         title="Settings of gsh-tui",
     )
 
-    general: General = Field(default_factory=General, description="Where files and sockets are kept.")
-    providers: dict[str, ProviderSettings] = Field(default_factory=_providers, description="Model providers, by name.")
-    accounts: dict[str, AccountSettings] = Field(default={}, description="Accounts that agents work under, by name.")
-    groups: dict[str, GroupSettings] = Field(default={}, description="Groups of agents, by name.")
-    agent: AgentSettings = Field(default_factory=AgentSettings, description="How agents work.")
-    agents: dict[AgentName, NamedAgentSettings] = Field(
-        default_factory=_agents, description="Your agents, by the names under which they are in calls."
+    general: General = setting(General, "Where files and sockets are kept.")
+    providers: dict[str, ProviderSettings] = setting(_providers, "Model providers, by name.")
+    accounts: dict[str, AccountSettings] = setting({}, "Accounts that agents work under, by name.")
+    groups: dict[str, GroupSettings] = setting({}, "Groups of agents, by name.")
+    agent: AgentSettings = setting(AgentSettings, "How agents work.")
+    agents: dict[AgentName, NamedAgentSettings] = setting(
+        _agents, "Your agents, by the names under which they are in calls."
     )
-    programs: ProgramsSettings = Field(
-        default_factory=ProgramsSettings, description="Other vendors' programs as agents."
+    programs: ProgramsSettings = setting(ProgramsSettings, "Other vendors' programs as agents.")
+    sandbox: Sandbox = setting(Sandbox, "What agents' commands may reach.")
+    tmux: Tmux = setting(Tmux, "Agents' terminals.")
+    worktrees: Worktrees = setting(Worktrees, "Git worktrees that agents work in.")
+    features: Features = setting(Features, "Features that can be switched off.")
+    python: Python = setting(Python, "The agents' Python runtime.")
+    code: CodeSettings = setting(CodeSettings, "What language servers say of changed code.")
+    language_servers: dict[str, LanguageServerSettings] = setting({}, "Language servers, by name.")
+    mcp: McpSettings = setting(McpSettings, "MCP servers, whose tools agents get.")
+    hooks: Hooks = setting(Hooks, "Your programs that agents' doings are put before.")
+    keybindings: dict[str, str] = setting(
+        lambda: dict(DEFAULT_KEYS),
+        "Keys by id: invoke_llm … of the shell, as zsh writes them; app.palette … of the workbench.",
     )
-    sandbox: Sandbox = Field(default_factory=Sandbox, description="What agents' commands may reach.")
-    tmux: Tmux = Field(default_factory=Tmux, description="Agents' terminals.")
-    worktrees: Worktrees = Field(default_factory=Worktrees, description="Git worktrees that agents work in.")
-    features: Features = Field(default_factory=Features, description="Features that can be switched off.")
-    python: Python = Field(default_factory=Python, description="The agents' Python runtime.")
-    code: CodeSettings = Field(default_factory=CodeSettings, description="What language servers say of changed code.")
-    language_servers: dict[str, LanguageServerSettings] = Field(default={}, description="Language servers, by name.")
-    mcp: McpSettings = Field(default_factory=McpSettings, description="MCP servers, whose tools agents get.")
-    hooks: Hooks = Field(default_factory=Hooks, description="Your programs that agents' doings are put before.")
-    keybindings: dict[str, str] = Field(
-        default_factory=lambda: dict(DEFAULT_KEYS),
-        description="Keys by id: invoke_llm … of the shell, as zsh writes them; app.palette … of the workbench.",
-    )
-    shared: dict[SharedName, Folder] = Field(
-        default={}, description="Folders below /shared, by name, besides /shared/project."
-    )
-    context: Context = Field(default_factory=Context, description="What is sent to a model, and how it is cut.")
-    shell: Shell = Field(default_factory=Shell, description="What is recorded of your shells.")
-    budget: Budgets = Field(default_factory=Budgets, description="How much agents may use before they pause and ask.")
-    ui: Ui = Field(default_factory=Ui, description="How the workbench looks and behaves.")
-    notify: Notify = Field(default_factory=Notify, description="How you are told when you look elsewhere.")
-    ssh: SshSettings = Field(default_factory=SshSettings, description="People who come in over SSH.")
-    hosts: dict[HostName, HostSettings] = Field(default={}, description="Other machines that agents run on, by name.")
-    hub: HubSettings = Field(default_factory=HubSettings, description="What goes on while no window is open.")
-    sessions: SessionSettings = Field(default_factory=SessionSettings, description="Conversations once they are over.")
-    store: StoreSettings = Field(default_factory=StoreSettings, description="The record on disk.")
+    shared: dict[SharedName, Folder] = setting({}, "Folders below /shared, by name, besides /shared/project.")
+    context: Context = setting(Context, "What is sent to a model, and how it is cut.")
+    shell: Shell = setting(Shell, "What is recorded of your shells.")
+    budget: Budgets = setting(Budgets, "How much agents may use before they pause and ask.")
+    ui: Ui = setting(Ui, "How the workbench looks and behaves.")
+    notify: Notify = setting(Notify, "How you are told when you look elsewhere.")
+    ssh: SshSettings = setting(SshSettings, "People who come in over SSH.")
+    hosts: dict[HostName, HostSettings] = setting({}, "Other machines that agents run on, by name.")
+    hub: HubSettings = setting(HubSettings, "What goes on while no window is open.")
+    sessions: SessionSettings = setting(SessionSettings, "Conversations once they are over.")
+    store: StoreSettings = setting(StoreSettings, "The record on disk.")
 
     @classmethod
     def of_layers(cls, *sources: PydanticBaseSettingsSource) -> Settings:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from urllib.parse import urlsplit
@@ -27,6 +28,15 @@ STRICTER: dict[str, Any] = {"project": "stricter"}
 """The project layer may choose an earlier one of its words."""
 ASKED: dict[str, Any] = {"project": "asked"}
 """The project layer may set it: it does nothing before a person has agreed to that very value."""
+
+T = TypeVar("T")
+
+
+def setting(default: T | Callable[[], T], meaning: str, project: dict[str, Any] | None = None) -> Any:
+    """One key of a table. `default`: also what makes it; `project`: what the project layer may do to it."""
+    if callable(default):
+        return Field(default_factory=default, description=meaning, json_schema_extra=project)
+    return Field(default=default, description=meaning, json_schema_extra=project)
 
 
 class SettingsTable(BaseModel):
@@ -234,11 +244,11 @@ def is_within(words: str, at: datetime.time) -> bool:
 class AccountValue(SettingsTable):
     """Where a secret value of an account is fetched from, at each start of an agent: exactly one place."""
 
-    env: VariableName = Field(default="", description="Environment variable of gsh-tui that holds it.")
-    command: str | list[str] = Field(
-        default="", description="Command whose first line of output it is, such as `pass show work/anthropic`."
+    env: VariableName = setting("", "Environment variable of gsh-tui that holds it.")
+    command: str | list[str] = setting(
+        "", "Command whose first line of output it is, such as `pass show work/anthropic`."
     )
-    keyring: str = Field(default="", description="Entry of the system's keyring, as SERVICE/USER.")
+    keyring: str = setting("", "Entry of the system's keyring, as SERVICE/USER.")
 
     @model_validator(mode="after")
     def _one_place(self) -> AccountValue:

@@ -30,6 +30,7 @@ from gshtui.settings.setting_values import (
     Variables,
     apprise_address,
     quiet_hours,
+    setting,
     ssh_option,
     variables,
     webhook_address,
@@ -39,469 +40,363 @@ from gshtui.settings.setting_values import (
 class General(SettingsTable):
     """Your name, and where files and sockets are kept."""
 
-    name: str = Field(default="", description="Display name in calls. Default: your login name.")
-    log_dir: Folder = Field(
-        default_factory=lambda: paths.logs_dir(create=False), description="Folder of the redacted logs (*.jsonl)."
-    )
-    session_dir: Folder = Field(
-        default_factory=lambda: paths.data_dir(create=False), description="Folder of the record, gsh.db."
-    )
-    socket_path: Folder = Field(
-        default_factory=lambda: paths.runtime_dir(create=False) / "gsh.sock",
-        description="Unix socket that shells report to. Its folder must be yours alone.",
+    name: str = setting("", "Display name in calls. Default: your login name.")
+    log_dir: Folder = setting(lambda: paths.logs_dir(create=False), "Folder of the redacted logs (*.jsonl).")
+    session_dir: Folder = setting(lambda: paths.data_dir(create=False), "Folder of the record, gsh.db.")
+    socket_path: Folder = setting(
+        lambda: paths.runtime_dir(create=False) / "gsh.sock",
+        "Unix socket that shells report to. Its folder must be yours alone.",
     )
 
 
 class ProviderSettings(SettingsTable):
     """One provider of models. The table's name is yours to choose when `type` says what it is."""
 
-    type: ProviderType = Field(default="", description="Which API it uses; empty: the table's name says it.")
-    api_key_env: VariableName = Field(
-        default="", description="Environment variable that holds the API key. Never the key itself."
-    )
-    keyring: str = Field(
-        default="",
-        description="Service in the system's keyring that holds the key, under the variable's name, where the variable"
+    type: ProviderType = setting("", "Which API it uses; empty: the table's name says it.")
+    api_key_env: VariableName = setting("", "Environment variable that holds the API key. Never the key itself.")
+    keyring: str = setting(
+        "",
+        "Service in the system's keyring that holds the key, under the variable's name, where the variable"
         " is not set. Needs the package `keyring`.",
     )
-    base_url: Address = Field(
-        default="", description="Address of the API; empty: the provider's own, or its SDK's variable."
+    base_url: Address = setting("", "Address of the API; empty: the provider's own, or its SDK's variable.")
+    default_model: str = setting("", "Model to use if none is named; empty: the catalog's first choice.")
+    max_tokens: Count = setting(0, "Maximum tokens of an answer; 0: the model's own maximum.")
+    region: PlainWord = setting("", "Region of Bedrock or Vertex; empty: AWS_REGION, or CLOUD_ML_REGION, or global.")
+    profile: PlainWord = setting("", "AWS profile for Bedrock; empty: AWS_PROFILE, or the default.")
+    project: PlainWord = setting(
+        "", "Google Cloud project for Vertex; empty: GOOGLE_CLOUD_PROJECT, or that of the login."
     )
-    default_model: str = Field(
-        default="", description="Model to use if none is named; empty: the catalog's first choice."
-    )
-    max_tokens: Count = Field(default=0, description="Maximum tokens of an answer; 0: the model's own maximum.")
-    region: PlainWord = Field(
-        default="", description="Region of Bedrock or Vertex; empty: AWS_REGION, or CLOUD_ML_REGION, or global."
-    )
-    profile: PlainWord = Field(default="", description="AWS profile for Bedrock; empty: AWS_PROFILE, or the default.")
-    project: PlainWord = Field(
-        default="", description="Google Cloud project for Vertex; empty: GOOGLE_CLOUD_PROJECT, or that of the login."
-    )
-    api_version: PlainWord = Field(
-        default="", description="Version of Azure's API; empty: OPENAI_API_VERSION, or the one that has no versions."
+    api_version: PlainWord = setting(
+        "", "Version of Azure's API; empty: OPENAI_API_VERSION, or the one that has no versions."
     )
 
 
 class AccountSettings(SettingsTable):
     """The variables of agents that work under one account of yours: a subscription, a customer, a key."""
 
-    env: Annotated[dict[str, str | AccountValue], AfterValidator(variables)] = Field(
-        default={},
-        description="Variables by name: plain text, or for a secret { env = … }, { command = … } or { keyring = … }.",
+    env: Annotated[dict[str, str | AccountValue], AfterValidator(variables)] = setting(
+        {}, "Variables by name: plain text, or for a secret { env = … }, { command = … } or { keyring = … }."
     )
 
 
 class GroupSettings(SettingsTable):
     """What the agents of one group have in common."""
 
-    account: str = Field(default="", description="Their account, unless one is named; empty: none.")
-    env: Variables = Field(default={}, description="Further variables by name, never secrets.")
+    account: str = setting("", "Their account, unless one is named; empty: none.")
+    env: Variables = setting({}, "Further variables by name, never secrets.")
 
 
 class NamedAgentSettings(SettingsTable):
     """One of your agents, which starts in a terminal when you first invite it or speak to it by its name."""
 
-    provider: str = Field(default="", description="Its provider, by the name of its table; empty: as usual.")
-    model: str = Field(default="", description="Its model, or an alias such as `sonnet`; empty: the provider's.")
-    persona: str = Field(default="", description="Its persona, whose memory it has, too; empty: none.")
-    mode: Literal["", "plan", "ask", "edit", "auto"] = Field(
-        default="", description="What it does unasked, at most; empty: as agents begin here."
+    provider: str = setting("", "Its provider, by the name of its table; empty: as usual.")
+    model: str = setting("", "Its model, or an alias such as `sonnet`; empty: the provider's.")
+    persona: str = setting("", "Its persona, whose memory it has, too; empty: none.")
+    mode: Literal["", "plan", "ask", "edit", "auto"] = setting(
+        "", "What it does unasked, at most; empty: as agents begin here."
     )
-    allowed_paths: list[str] = Field(
-        default=[],
-        description="The only files and folders that its tools reach: paths of the project such as `src`, `docs/*.md`,"
+    allowed_paths: list[str] = setting(
+        [],
+        "The only files and folders that its tools reach: paths of the project such as `src`, `docs/*.md`,"
         " and virtual ones such as /calls. It then gets no tool that could reach others. Empty: no such limit.",
     )
-    sessions: Literal["", "on", "off"] = Field(
-        default="", description="Whether its conversations are kept; empty: as `[sessions] enabled` says."
+    sessions: Literal["", "on", "off"] = setting(
+        "", "Whether its conversations are kept; empty: as `[sessions] enabled` says."
     )
 
 
 class AgentSettings(SettingsTable):
     """How agents work."""
 
-    default_provider: str = Field(default="anthropic", description="Preferred provider among those available.")
-    max_steps: Positive = Field(default=50, description="Maximum tool calls per turn.", json_schema_extra=LOWER)
-    auto_approve: list[str] = Field(
-        default=["read", "glob", "grep"],
-        description="Tools that run without approval, inside the project.",
-        json_schema_extra=FEWER,
+    default_provider: str = setting("anthropic", "Preferred provider among those available.")
+    max_steps: Positive = setting(50, "Maximum tool calls per turn.", LOWER)
+    auto_approve: list[str] = setting(
+        ["read", "glob", "grep"], "Tools that run without approval, inside the project.", FEWER
     )
-    always_tools: list[str] = Field(
-        default=[],
-        description="Tools to describe to a model in every request besides the usual ones, by name; * for all. Others"
+    always_tools: list[str] = setting(
+        [],
+        "Tools to describe to a model in every request besides the usual ones, by name; * for all. Others"
         " are found by it when it needs them.",
     )
-    checkpoints: bool = Field(
-        default=True,
-        description="Keep the project's files as they are before each turn, so that `rewind` can restore them; in"
+    checkpoints: bool = setting(
+        True,
+        "Keep the project's files as they are before each turn, so that `rewind` can restore them; in"
         " `checkpoints/` beside the record, for 30 days.",
     )
-    small_model: str = Field(
-        default="",
-        description="Model for short texts beside the conversations: titles, summaries (of compactions, conversations"
+    small_model: str = setting(
+        "",
+        "Model for short texts beside the conversations: titles, summaries (of compactions, conversations"
         " and calls), long output that you want short. As for `model`, such as `haiku` or `provider/model`; empty: the"
         " agents' own, and a title is the first prompt's first line.",
     )
-    mode: Literal["plan", "ask", "edit", "auto"] = Field(
-        default="ask",
-        description="What agents do unasked: plan and ask (read), edit (edit files), auto (run in the sandbox).",
-        json_schema_extra=STRICTER,
+    mode: Literal["plan", "ask", "edit", "auto"] = setting(
+        "ask", "What agents do unasked: plan and ask (read), edit (edit files), auto (run in the sandbox).", STRICTER
     )
 
 
 class ProgramsSettings(SettingsTable):
     """Other vendors' programs as agents."""
 
-    screen_only: list[str] = Field(
-        default=[],
-        description="Programs, by the names of their profiles, that are read and driven by their screens alone although"
+    screen_only: list[str] = setting(
+        [],
+        "Programs, by the names of their profiles, that are read and driven by their screens alone although"
         " they have a protocol of their own for that (codex, opencode); * for all.",
     )
-    rule_keys: list[str] = Field(
-        default=[],
-        description="Public keys, as minisign writes them, of those whose rules `profiles update` takes.",
+    rule_keys: list[str] = setting(
+        [], "Public keys, as minisign writes them, of those whose rules `profiles update` takes."
     )
-    acp_registry: Address = Field(
-        default="https://cdn.agentclientprotocol.com/registry/v1/latest/registry.json",
-        description="Registry of agents that `agent search` and `agent install` ask.",
+    acp_registry: Address = setting(
+        "https://cdn.agentclientprotocol.com/registry/v1/latest/registry.json",
+        "Registry of agents that `agent search` and `agent install` ask.",
     )
 
 
 class Sandbox(SettingsTable):
     """What a command that an agent runs may reach."""
 
-    enabled: bool = Field(
-        default=True,
-        description="Run agents' commands in a sandbox (bubblewrap) where nobody is asked about them.",
-        json_schema_extra=TRUE,
+    enabled: bool = setting(
+        True, "Run agents' commands in a sandbox (bubblewrap) where nobody is asked about them.", TRUE
     )
-    allow_network: bool = Field(
-        default=False, description="Let sandboxed commands reach the network.", json_schema_extra=FALSE
-    )
-    hosts: list[HostWords] = Field(
-        default=[],
-        description="Hosts that sandboxed commands may reach by HTTP and HTTPS where the network is not allowed:"
+    allow_network: bool = setting(False, "Let sandboxed commands reach the network.", FALSE)
+    hosts: list[HostWords] = setting(
+        [],
+        "Hosts that sandboxed commands may reach by HTTP and HTTPS where the network is not allowed:"
         " pypi.org, *.github.com, registry.example:8443, 10.0.0.0/8.",
-        json_schema_extra=FEWER,
+        FEWER,
     )
-    writable_paths: list[str] = Field(
-        default=[".", "./build", "./dist", "./target"],
-        description="Folders that sandboxed commands may write to; relative ones start from the project, which without"
+    writable_paths: list[str] = setting(
+        [".", "./build", "./dist", "./target"],
+        "Folders that sandboxed commands may write to; relative ones start from the project, which without"
         " `.` is read-only but for those below it.",
-        json_schema_extra=FEWER,
+        FEWER,
     )
-    environment: list[str] = Field(
-        default=[],
-        description="Variables that agents' commands get besides the usual ones of systems and toolchains: NAME, or"
+    environment: list[str] = setting(
+        [],
+        "Variables that agents' commands get besides the usual ones of systems and toolchains: NAME, or"
         " NAME_* for those that are no secrets.",
-        json_schema_extra=FEWER,
+        FEWER,
     )
-    visible: list[str] = Field(
-        default=[],
-        description="Files of projects that sandboxed commands may read although their names are those of keys or"
+    visible: list[str] = setting(
+        [],
+        "Files of projects that sandboxed commands may read although their names are those of keys or"
         " passwords: .env.test, tests/certs/*.",
-        json_schema_extra=FEWER,
+        FEWER,
     )
-    max_processes: Annotated[int, Field(ge=8, le=1_000_000)] = Field(
-        default=1024, description="Maximum processes of one command.", json_schema_extra=LOWER
+    max_processes: Annotated[int, Field(ge=8, le=1_000_000)] = setting(1024, "Maximum processes of one command.", LOWER)
+    max_memory_mb: Annotated[int, Field(ge=64, le=1_000_000_000)] = setting(
+        8192, "Maximum memory of one command, in megabytes, its temporary files included.", LOWER
     )
-    max_memory_mb: Annotated[int, Field(ge=64, le=1_000_000_000)] = Field(
-        default=8192,
-        description="Maximum memory of one command, in megabytes, its temporary files included.",
-        json_schema_extra=LOWER,
-    )
-    max_file_mb: Annotated[int, Field(ge=1, le=1_000_000_000)] = Field(
-        default=4096, description="Largest file that a command may write, in megabytes.", json_schema_extra=LOWER
+    max_file_mb: Annotated[int, Field(ge=1, le=1_000_000_000)] = setting(
+        4096, "Largest file that a command may write, in megabytes.", LOWER
     )
 
 
 class Tmux(SettingsTable):
     """Agents' terminals."""
 
-    session_prefix: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")] = Field(
-        default="gsh", description="Prefix of our tmux session names: a-z, 0-9 and -."
+    session_prefix: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")] = setting(
+        "gsh", "Prefix of our tmux session names: a-z, 0-9 and -."
     )
-    socket_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,39}$")] = Field(
-        default="gsh",
-        description="Name of the tmux server for agents, as in `tmux -L`; `default` is your own.",
+    socket_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,39}$")] = setting(
+        "gsh", "Name of the tmux server for agents, as in `tmux -L`; `default` is your own."
     )
-    default_shell: Folder = Field(default=Path("/bin/zsh"), description="Shell for new tmux sessions.")
+    default_shell: Folder = setting(Path("/bin/zsh"), "Shell for new tmux sessions.")
 
 
 class Worktrees(SettingsTable):
     """Git worktrees that agents work in."""
 
-    place: Literal["beside", "inside"] = Field(
-        default="beside", description="Where to create worktrees: beside the repository, or in its .gsh/worktrees."
+    place: Literal["beside", "inside"] = setting(
+        "beside", "Where to create worktrees: beside the repository, or in its .gsh/worktrees."
     )
-    setup: list[str] = Field(
-        default=[],
-        description="Command to run in a new worktree, as a list of arguments. You are asked about it first.",
-        json_schema_extra=ASKED,
+    setup: list[str] = setting(
+        [], "Command to run in a new worktree, as a list of arguments. You are asked about it first.", ASKED
     )
-    teardown: list[str] = Field(
-        default=[],
-        description="Command to run in a worktree before it is finished and removed. You are asked about it first.",
-        json_schema_extra=ASKED,
+    teardown: list[str] = setting(
+        [], "Command to run in a worktree before it is finished and removed. You are asked about it first.", ASKED
     )
 
 
 class Features(SettingsTable):
     """Our features that can be switched off, by name (`contract.py`)."""
 
-    acp: bool = Field(default=True, description="An agent for editors (ACP).", json_schema_extra=FALSE)
-    mcp_server: bool = Field(
-        default=True, description="Our commands for other programs (MCP).", json_schema_extra=FALSE
-    )
-    replay: bool = Field(default=True, description="Replay: conversations played again.", json_schema_extra=FALSE)
-    ssh: bool = Field(default=True, description="The door for people over SSH.", json_schema_extra=FALSE)
-    web: bool = Field(default=True, description="The window in a browser.", json_schema_extra=FALSE)
-    workflows: bool = Field(default=True, description="Workflows: steps around a model.", json_schema_extra=FALSE)
+    acp: bool = setting(True, "An agent for editors (ACP).", FALSE)
+    mcp_server: bool = setting(True, "Our commands for other programs (MCP).", FALSE)
+    replay: bool = setting(True, "Replay: conversations played again.", FALSE)
+    ssh: bool = setting(True, "The door for people over SSH.", FALSE)
+    web: bool = setting(True, "The window in a browser.", FALSE)
+    workflows: bool = setting(True, "Workflows: steps around a model.", FALSE)
 
 
 class Python(SettingsTable):
     """The persistent Python runtime of agents."""
 
-    enabled: bool = Field(default=True, description="Offer the Python runtime to agents.", json_schema_extra=FALSE)
-    venv_path: Folder = Field(
-        default_factory=lambda: paths.data_dir(create=False) / "python-venv",
-        description="Folder of its virtual environment.",
+    enabled: bool = setting(True, "Offer the Python runtime to agents.", FALSE)
+    venv_path: Folder = setting(
+        lambda: paths.data_dir(create=False) / "python-venv", "Folder of its virtual environment."
     )
-    pre_install: list[str] = Field(
-        default=["requests", "beautifulsoup4", "pandas", "pyyaml"],
-        description="Packages that `python install` puts into it.",
+    pre_install: list[str] = setting(
+        ["requests", "beautifulsoup4", "pandas", "pyyaml"], "Packages that `python install` puts into it."
     )
-    interpreter: str = Field(
-        default="",
-        description="Python to run, by path or name; empty: that of venv_path if it is there, else gsh-tui's own.",
+    interpreter: str = setting(
+        "", "Python to run, by path or name; empty: that of venv_path if it is there, else gsh-tui's own."
     )
-    timeout: Annotated[float, Field(ge=1, le=3_600)] = Field(
-        default=120.0, description="Seconds that a block may take if its call does not say.", json_schema_extra=LOWER
+    timeout: Annotated[float, Field(ge=1, le=3_600)] = setting(
+        120.0, "Seconds that a block may take if its call does not say.", LOWER
     )
-    blocks: bool = Field(
-        default=True,
-        description="Run <python>…</python> blocks in the answers of models, not only calls of the tool.",
-        json_schema_extra=FALSE,
+    blocks: bool = setting(
+        True, "Run <python>…</python> blocks in the answers of models, not only calls of the tool.", FALSE
     )
 
 
 class CodeSettings(SettingsTable):
     """What language servers say of the code that agents change; they start when they are needed."""
 
-    enabled: bool = Field(
-        default=True,
-        description="Use the language servers that are installed, in trusted folders.",
-        json_schema_extra=FALSE,
+    enabled: bool = setting(True, "Use the language servers that are installed, in trusted folders.", FALSE)
+    wait_seconds: Annotated[float, Field(ge=0, le=30)] = setting(
+        2.0, "Seconds that an edit may wait for what they say of it.", LOWER
     )
-    wait_seconds: Annotated[float, Field(ge=0, le=30)] = Field(
-        default=2.0, description="Seconds that an edit may wait for what they say of it.", json_schema_extra=LOWER
+    start_seconds: Annotated[float, Field(ge=1, le=300)] = setting(
+        30.0, "Timeout in seconds for starting and for each request.", LOWER
     )
-    start_seconds: Annotated[float, Field(ge=1, le=300)] = Field(
-        default=30.0,
-        description="Timeout in seconds for starting and for each request.",
-        json_schema_extra=LOWER,
+    memory_mb: Annotated[int, Field(ge=64, le=1_000_000)] = setting(
+        3_000, "Memory limit per interpreter in MB; above it the process is killed.", LOWER
     )
-    memory_mb: Annotated[int, Field(ge=64, le=1_000_000)] = Field(
-        default=3_000,
-        description="Memory limit per interpreter in MB; above it the process is killed.",
-        json_schema_extra=LOWER,
-    )
-    idle_minutes: Annotated[float, Field(gt=0, le=1_440)] = Field(
-        default=15.0, description="Minutes without use after which one is ended.", json_schema_extra=LOWER
+    idle_minutes: Annotated[float, Field(gt=0, le=1_440)] = setting(
+        15.0, "Minutes without use after which one is ended.", LOWER
     )
 
 
 class Context(SettingsTable):
     """What is sent to a model, and how it is cut to fit."""
 
-    redact_secrets: bool = Field(
-        default=True,
-        description="Take keys and tokens out of what tools return before it is stored and sent to a model."
+    redact_secrets: bool = setting(
+        True,
+        "Take keys and tokens out of what tools return before it is stored and sent to a model."
         " What you type is sent as you type it.",
-        json_schema_extra=TRUE,
+        TRUE,
     )
-    max_events: Count = Field(
-        default=100,
-        description="Maximum shell events (commands, notes, changes) told to an agent.",
-        json_schema_extra=LOWER,
-    )
-    max_tokens: Positive = Field(
-        default=8000, description="Maximum tokens of shell events told to an agent.", json_schema_extra=LOWER
-    )
-    include_stdout: bool = Field(default=True, description="Include the commands' output.", json_schema_extra=FALSE)
-    stdout_max_lines: Count = Field(
-        default=50,
-        description="Lines kept of what a command in your shells printed; agents see those of failed commands. Of a "
+    max_events: Count = setting(100, "Maximum shell events (commands, notes, changes) told to an agent.", LOWER)
+    max_tokens: Positive = setting(8000, "Maximum tokens of shell events told to an agent.", LOWER)
+    include_stdout: bool = setting(True, "Include the commands' output.", FALSE)
+    stdout_max_lines: Count = setting(
+        50,
+        "Lines kept of what a command in your shells printed; agents see those of failed commands. Of a "
         "command that you run with `!`, all is kept, and agents are told these.",
-        json_schema_extra=LOWER,
+        LOWER,
     )
-    max_tool_output_bytes: Count = Field(
-        default=30_000,
-        description="Maximum bytes of a tool's output; longer output is cut in the middle. 0: no cut.",
-        json_schema_extra=LOWER_BUT_ZERO,
+    max_tool_output_bytes: Count = setting(
+        30_000, "Maximum bytes of a tool's output; longer output is cut in the middle. 0: no cut.", LOWER_BUT_ZERO
     )
-    prune_protect_tokens: Count = Field(
-        default=40_000, description="Tokens of recent tool output that pruning never touches."
+    prune_protect_tokens: Count = setting(40_000, "Tokens of recent tool output that pruning never touches.")
+    compact_threshold: Annotated[float, Field(ge=0.1, le=1.0)] = setting(
+        0.85, "Compact when the context is this full, as a fraction of the model's window."
     )
-    compact_threshold: Annotated[float, Field(ge=0.1, le=1.0)] = Field(
-        default=0.85, description="Compact when the context is this full, as a fraction of the model's window."
+    history: Annotated[str, Field(pattern=r"^(summari[sz]e|(last|budget) [1-9][0-9]{0,8})$")] = setting(
+        "summarise", "How a long history is cut: summarise, `last N` (messages that stay) or `budget N` (tokens of it)."
     )
-    history: Annotated[str, Field(pattern=r"^(summari[sz]e|(last|budget) [1-9][0-9]{0,8})$")] = Field(
-        default="summarise",
-        description="How a long history is cut: summarise, `last N` (messages that stay) or `budget N` (tokens of it).",
+    reserved_system: Count = setting(
+        0, "Tokens kept for system, call, memory and tools: history is cut as if they took this many."
     )
-    reserved_system: Count = Field(
-        default=0,
-        description="Tokens kept for system, call, memory and tools: history is cut as if they took this many.",
+    reserved_response: Count = setting(
+        0, "Tokens kept for the answer; 0: an eighth of the model's window, 8,192 at most."
     )
-    reserved_response: Count = Field(
-        default=0, description="Tokens kept for the answer; 0: an eighth of the model's window, 8,192 at most."
+    review_summaries: bool = setting(False, "Show each summary for review before it counts, while a window is open.")
+    review_seconds: Annotated[float, Field(ge=1, le=86_400)] = setting(
+        120.0, "Seconds after which a summary waiting for review counts as accepted."
     )
-    review_summaries: bool = Field(
-        default=False, description="Show each summary for review before it counts, while a window is open."
+    summary_seconds: Annotated[float, Field(ge=1, le=3_600)] = setting(180.0, "Seconds a model may take for a summary.")
+    max_iterations: Positive = setting(25, "Maximum model requests in one turn.", LOWER)
+    ambient_commands: Count = setting(5, "Recent shell commands that agents always see; 0: none.", LOWER)
+    memory_tokens: Count = setting(
+        1_500,
+        "Maximum tokens of an agent's memory in each request; less relevant notes are found by search. 0: none.",
+        LOWER,
     )
-    review_seconds: Annotated[float, Field(ge=1, le=86_400)] = Field(
-        default=120.0, description="Seconds after which a summary waiting for review counts as accepted."
-    )
-    summary_seconds: Annotated[float, Field(ge=1, le=3_600)] = Field(
-        default=180.0, description="Seconds a model may take for a summary."
-    )
-    max_iterations: Positive = Field(
-        default=25, description="Maximum model requests in one turn.", json_schema_extra=LOWER
-    )
-    ambient_commands: Count = Field(
-        default=5, description="Recent shell commands that agents always see; 0: none.", json_schema_extra=LOWER
-    )
-    memory_tokens: Count = Field(
-        default=1_500,
-        description="Maximum tokens of an agent's memory in each request; less relevant notes are found by search."
-        " 0: none.",
-        json_schema_extra=LOWER,
-    )
-    max_history_lines: Count = Field(
-        default=10_000, description="Commands and notes kept in the shell log; 0: all. The oldest are removed."
+    max_history_lines: Count = setting(
+        10_000, "Commands and notes kept in the shell log; 0: all. The oldest are removed."
     )
 
 
 class Shell(SettingsTable):
     """What is recorded of your shells."""
 
-    ignore: list[str] = Field(
-        default=[],
-        description="Commands never to record: patterns with * ? and [...] that match the whole line.",
+    ignore: list[str] = setting([], "Commands never to record: patterns with * ? and [...] that match the whole line.")
+    watch_files: bool = setting(
+        True, "Show changes to the project's files in the shell log, except those git ignores.", FALSE
     )
-    watch_files: bool = Field(
-        default=True,
-        description="Show changes to the project's files in the shell log, except those git ignores.",
-        json_schema_extra=FALSE,
+    notices: bool = setting(
+        True, "Announce before a prompt that an agent started there by gsh --background has ended.", FALSE
     )
-    notices: bool = Field(
-        default=True,
-        description="Announce before a prompt that an agent started there by gsh --background has ended.",
-        json_schema_extra=FALSE,
+    context_lines: Count = setting(
+        0, "Lines of what recent commands printed that `gsh` and ctrl+g tell; 0: the end of failures.", LOWER
     )
-    context_lines: Count = Field(
-        default=0,
-        description="Lines of what recent commands printed that `gsh` and ctrl+g tell; 0: the end of failures.",
-        json_schema_extra=LOWER,
-    )
-    suggestions: bool = Field(
-        default=True,
-        description="In zsh, suggest earlier commands as you type, those of this folder first.",
-        json_schema_extra=FALSE,
+    suggestions: bool = setting(
+        True, "In zsh, suggest earlier commands as you type, those of this folder first.", FALSE
     )
 
 
 class Budgets(SettingsTable):
     """How much agents may use before they pause and ask. 0: no limit."""
 
-    agent_tokens: Amount = Field(
-        default=0, description="Maximum tokens of one agent's conversation.", json_schema_extra=LOWER_BUT_ZERO
-    )
-    agent_dollars: Amount = Field(
-        default=0, description="Maximum US dollars of one agent's conversation.", json_schema_extra=LOWER_BUT_ZERO
-    )
-    agent_minutes: Amount = Field(
-        default=0, description="Maximum minutes of work of one agent's conversation.", json_schema_extra=LOWER_BUT_ZERO
-    )
-    tree_tokens: Amount = Field(
-        default=0,
-        description="Maximum tokens of a conversation and all agents started from it.",
-        json_schema_extra=LOWER_BUT_ZERO,
-    )
-    tree_dollars: Amount = Field(default=0, description="The same, in US dollars.", json_schema_extra=LOWER_BUT_ZERO)
-    tree_minutes: Amount = Field(
-        default=0, description="The same, in minutes of work.", json_schema_extra=LOWER_BUT_ZERO
-    )
-    day_tokens: Amount = Field(
-        default=0, description="Maximum tokens of all agents in a day.", json_schema_extra=LOWER_BUT_ZERO
-    )
-    day_dollars: Amount = Field(
-        default=0, description="Maximum US dollars of all agents in a day.", json_schema_extra=LOWER_BUT_ZERO
-    )
-    day_minutes: Amount = Field(
-        default=0, description="Maximum minutes of work of all agents in a day.", json_schema_extra=LOWER_BUT_ZERO
-    )
-    warn_at: Annotated[float, Field(gt=0, le=1)] = Field(default=0.8, description="Warn at this fraction of a budget.")
+    agent_tokens: Amount = setting(0, "Maximum tokens of one agent's conversation.", LOWER_BUT_ZERO)
+    agent_dollars: Amount = setting(0, "Maximum US dollars of one agent's conversation.", LOWER_BUT_ZERO)
+    agent_minutes: Amount = setting(0, "Maximum minutes of work of one agent's conversation.", LOWER_BUT_ZERO)
+    tree_tokens: Amount = setting(0, "Maximum tokens of a conversation and all agents started from it.", LOWER_BUT_ZERO)
+    tree_dollars: Amount = setting(0, "The same, in US dollars.", LOWER_BUT_ZERO)
+    tree_minutes: Amount = setting(0, "The same, in minutes of work.", LOWER_BUT_ZERO)
+    day_tokens: Amount = setting(0, "Maximum tokens of all agents in a day.", LOWER_BUT_ZERO)
+    day_dollars: Amount = setting(0, "Maximum US dollars of all agents in a day.", LOWER_BUT_ZERO)
+    day_minutes: Amount = setting(0, "Maximum minutes of work of all agents in a day.", LOWER_BUT_ZERO)
+    warn_at: Annotated[float, Field(gt=0, le=1)] = setting(0.8, "Warn at this fraction of a budget.")
 
 
 class Ui(SettingsTable):
     """The workbench's looks and manners."""
 
-    theme: str = Field(
-        default="gsh-dark", description="Theme: gsh-dark, gsh-light, one of Textual's, or one of your own."
+    theme: str = setting("gsh-dark", "Theme: gsh-dark, gsh-light, one of Textual's, or one of your own.")
+    first_questions: bool = setting(True, "At the very first start without a model, offer to connect one.")
+    notifications: list[Literal["badge", "bell", "desktop"]] = setting(
+        ["badge", "bell"], "How to announce work that ends while you look elsewhere; empty: not at all."
     )
-    first_questions: bool = Field(
-        default=True,
-        description="At the very first start without a model, offer to connect one.",
+    keys: Literal["emacs", "vi"] = setting(
+        "emacs", "Keys of the input: emacs, as at a shell's prompt, or vi, where escape leads to normal mode."
     )
-    notifications: list[Literal["badge", "bell", "desktop"]] = Field(
-        default=["badge", "bell"],
-        description="How to announce work that ends while you look elsewhere; empty: not at all.",
-    )
-    keys: Literal["emacs", "vi"] = Field(
-        default="emacs",
-        description="Keys of the input: emacs, as at a shell's prompt, or vi, where escape leads to normal mode.",
-    )
-    fps: Annotated[int, Field(ge=5, le=120)] = Field(default=30, description="Maximum redraws of a pane per second.")
-    result_lines: Annotated[int, Field(ge=0, le=50)] = Field(
-        default=5,
-        description="Lines of output shown under a finished call in the conversation; a change gets six times as many. "
+    fps: Annotated[int, Field(ge=5, le=120)] = setting(30, "Maximum redraws of a pane per second.")
+    result_lines: Annotated[int, Field(ge=0, le=50)] = setting(
+        5,
+        "Lines of output shown under a finished call in the conversation; a change gets six times as many. "
         "0: none. Errors are always shown.",
     )
-    status_line: str = Field(
-        default="",
-        description="Command whose first line of output is shown below the keys. It reads the window's state as JSON,"
+    status_line: str = setting(
+        "",
+        "Command whose first line of output is shown below the keys. It reads the window's state as JSON,"
         " and runs in the sandbox.",
     )
-    outside: list[Literal["title", "tmux"]] = Field(
-        default=[],
-        description="Where else the state is told: the terminal's title, options of the tmux pane (@gsh_status …).",
+    outside: list[Literal["title", "tmux"]] = setting(
+        [], "Where else the state is told: the terminal's title, options of the tmux pane (@gsh_status …)."
     )
-    reduce_motion: bool = Field(default=False, description="Nothing moves by itself: no spinner, no sliding.")
-    screen_reader: bool = Field(
-        default=False,
-        description="Lines in place of a window, for screen readers: no frames, nothing moves. As `--screen-reader`.",
+    reduce_motion: bool = setting(False, "Nothing moves by itself: no spinner, no sliding.")
+    screen_reader: bool = setting(
+        False, "Lines in place of a window, for screen readers: no frames, nothing moves. As `--screen-reader`."
     )
-    diff_columns: Literal["auto", "one"] = Field(
-        default="auto",
-        description="Changes: auto puts old and new side by side where there is room, one always below one another.",
+    diff_columns: Literal["auto", "one"] = setting(
+        "auto", "Changes: auto puts old and new side by side where there is room, one always below one another."
     )
 
 
 class HubSettings(SettingsTable):
     """What goes on while no window is open."""
 
-    keep: Literal["auto", "never"] = Field(
-        default="auto",
-        description="auto: one hub in the background serves windows, runs the turns of `gsh`, and looks after agents,"
+    keep: Literal["auto", "never"] = setting(
+        "auto",
+        "auto: one hub in the background serves windows, runs the turns of `gsh`, and looks after agents,"
         " shells and mail. never: none is, but for our own agents, while there are some.",
     )
-    closing: Literal["finish", "stop"] = Field(
-        default="finish",
-        description="A turn in progress when its window is closed: finish: it goes on in the background, and gsh-tui in"
+    closing: Literal["finish", "stop"] = setting(
+        "finish",
+        "A turn in progress when its window is closed: finish: it goes on in the background, and gsh-tui in"
         " its folder shows it again. stop: it is interrupted.",
     )
     memory: int = Field(
@@ -515,65 +410,61 @@ class HubSettings(SettingsTable):
 class Notify(SettingsTable):
     """How you are told of your agents while you look elsewhere, besides `ui.notifications`."""
 
-    command: list[str] = Field(
-        default=[],
-        description="A program with its arguments that is run for each notification: it finds the text in $GSH_TEXT and"
+    command: list[str] = setting(
+        [],
+        "A program with its arguments that is run for each notification: it finds the text in $GSH_TEXT and"
         " the agent in $GSH_AGENT.",
     )
-    webhook: Annotated[str, AfterValidator(webhook_address)] = Field(
-        default="",
-        description='An https address that each notification is sent to as JSON: {"text": …, "agent": …, "at": …}.',
+    webhook: Annotated[str, AfterValidator(webhook_address)] = setting(
+        "", 'An https address that each notification is sent to as JSON: {"text": …, "agent": …, "at": …}.'
     )
-    apprise: list[Annotated[str, AfterValidator(apprise_address)]] = Field(
-        default=[],
-        description="Where else notifications go, by the package apprise: its addresses of phones and chats, such as"
+    apprise: list[Annotated[str, AfterValidator(apprise_address)]] = setting(
+        [],
+        "Where else notifications go, by the package apprise: its addresses of phones and chats, such as"
         " ntfy://my-topic.",
     )
-    quiet: Annotated[str, AfterValidator(quiet_hours)] = Field(
-        default="", description="Hours in which nothing calls you, such as 22:00-07:30."
+    quiet: Annotated[str, AfterValidator(quiet_hours)] = setting(
+        "", "Hours in which nothing calls you, such as 22:00-07:30."
     )
-    muted: list[str] = Field(default=[], description="Agents that never call you, by name; explore-* has a pattern.")
+    muted: list[str] = setting([], "Agents that never call you, by name; explore-* has a pattern.")
 
 
 class SshSettings(SettingsTable):
     """Where `gsh-tui serve --ssh` listens for the people whom you let in (`gsh-tui people`)."""
 
-    host: str = Field(default="127.0.0.1", description="Address to listen on; by default only this machine.")
+    host: str = setting("127.0.0.1", "Address to listen on; by default only this machine.")
     port: int = Field(default=8022, ge=0, le=65_535, description="Port to listen on; 0: any free one.")
 
 
 class HostSettings(SettingsTable):
     """Another machine, which you reach by `ssh` without a password; agents run there in tmux."""
 
-    destination: PlainWord = Field(
-        default="",
-        description="What you write behind `ssh`: a host, or a name of ssh_config; empty: its name here.",
+    destination: PlainWord = setting(
+        "", "What you write behind `ssh`: a host, or a name of ssh_config; empty: its name here."
     )
-    user: PlainWord = Field(default="", description="User there. Default: ssh's own choice.")
+    user: PlainWord = setting("", "User there. Default: ssh's own choice.")
     port: int = Field(default=0, ge=0, le=65_535, description="Port there. 0: ssh's own choice.")
-    identity: Folder | None = Field(default=None, description="Private key file. Default: ssh's own choice.")
-    ssh_config: Folder | None = Field(default=None, description="Configuration file of ssh, in place of your own.")
-    ssh_options: list[Annotated[str, AfterValidator(ssh_option)]] = Field(
-        default=[], description="More options for ssh, as in ssh_config: `Name=value` each."
+    identity: Folder | None = setting(None, "Private key file. Default: ssh's own choice.")
+    ssh_config: Folder | None = setting(None, "Configuration file of ssh, in place of your own.")
+    ssh_options: list[Annotated[str, AfterValidator(ssh_option)]] = setting(
+        [], "More options for ssh, as in ssh_config: `Name=value` each."
     )
-    tmux: PlainWord = Field(default="tmux", description="The tmux program there: a name, or its full path.")
-    socket_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,39}$")] = Field(
-        default="gsh-ssh", description="Name of the tmux server for agents there, as in `tmux -L`."
+    tmux: PlainWord = setting("tmux", "The tmux program there: a name, or its full path.")
+    socket_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,39}$")] = setting(
+        "gsh-ssh", "Name of the tmux server for agents there, as in `tmux -L`."
     )
-    cwd: str = Field(default="", description="Folder there in which agents start; empty: the home folder.")
-    path: list[str] = Field(default=[], description="Folders there to look for programs in, before the usual ones.")
+    cwd: str = setting("", "Folder there in which agents start; empty: the home folder.")
+    path: list[str] = setting([], "Folders there to look for programs in, before the usual ones.")
     connect_seconds: int = Field(default=8, ge=1, le=120, description="Seconds that connecting may take.")
-    python: PlainWord = Field(
-        default="",
-        description="The Python there for our own agents' tools: a name, or its full path; empty: the first that fits.",
+    python: PlainWord = setting(
+        "", "The Python there for our own agents' tools: a name, or its full path; empty: the first that fits."
     )
-    trusted: list[str] = Field(
-        default=[],
-        description="Full paths of folders there whose AGENTS.md our own agents follow, with all that is below them.",
+    trusted: list[str] = setting(
+        [], "Full paths of folders there whose AGENTS.md our own agents follow, with all that is below them."
     )
-    rules: Literal["ask", "read", "deny"] = Field(
-        default="ask",
-        description="What agents may do there with the `ssh` tool. ask: they ask before every call; read: they read "
+    rules: Literal["ask", "read", "deny"] = setting(
+        "ask",
+        "What agents may do there with the `ssh` tool. ask: they ask before every call; read: they read "
         "files without asking; deny: nothing.",
     )
 
@@ -581,9 +472,9 @@ class HostSettings(SettingsTable):
 class SessionSettings(SettingsTable):
     """Conversations once they are over."""
 
-    enabled: bool = Field(
-        default=True,
-        description="Keep the conversations of the window and of `gsh-tui prompt`. false: each is deleted when it is"
+    enabled: bool = setting(
+        True,
+        "Keep the conversations of the window and of `gsh-tui prompt`. false: each is deleted when it is"
         " closed; agents in terminals keep theirs.",
     )
 
@@ -591,7 +482,6 @@ class SessionSettings(SettingsTable):
 class StoreSettings(SettingsTable):
     """The record on disk."""
 
-    synchronous: Literal["normal", "full"] = Field(
-        default="normal",
-        description="normal: acknowledged data survives a program crash; full: also a power cut, but slower.",
+    synchronous: Literal["normal", "full"] = setting(
+        "normal", "normal: acknowledged data survives a program crash; full: also a power cut, but slower."
     )
