@@ -131,7 +131,10 @@ def waiting_words(request: ApprovalRequested, name: str = "") -> str:
 
 def program_request(row: AgentRow, question: OpenQuestion) -> ApprovalRequested:
     """A program's question in the form of our own ones. Its id names the agent and the question."""
-    partial = (f"{question.unseen}: open its tab to read {'it' if question.changeless else 'the rest'}.",)
+    rest = "it" if question.changeless else "the rest"
+    warnings = [f"{question.unseen}: open its tab to read {rest}."] if question.partial else []
+    if question.overflows:
+        warnings.append("It has more choices than fit here: open its tab, where ↑ and ↓ move through them.")
     program = row.profile or (row.argv[0].rpartition("/")[2] if row.argv else "") or "a program"
     return ApprovalRequested(
         approval=f"{row.id}/{question.id}",
@@ -144,7 +147,7 @@ def program_request(row: AgentRow, question: OpenQuestion) -> ApprovalRequested:
         detail=question.unsaid,
         diff=question.diff,
         beside=question.beside,
-        warnings=partial if question.partial else (),
+        warnings=tuple(warnings),
     )
 
 

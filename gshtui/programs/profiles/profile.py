@@ -61,6 +61,8 @@ class StatusRule(_Table, frozen=True, kw_only=True):
     """A pattern that the terminal's title must also match."""
     dialog: Reads[bool] = False
     """The status `waiting` is in one of the program's own dialogs, which a key closes; it is not a question."""
+    overflows: Reads[bool] = False
+    """The status `waiting` is in a list of choices that goes on beyond the screen, or beyond the digits."""
     beside: Reads[bool] = False
     """What shows that it works goes on beside its turns: that a turn is over says nothing of it."""
     doing: Reads[str] = ""

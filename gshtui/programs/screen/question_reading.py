@@ -32,6 +32,7 @@ def read_question(
     doing: str,
     *,
     dialog: bool,
+    overflows: bool = False,
     cursor: tuple[int, int] | None = None,
     width: int = 0,
     beside: bool = False,
@@ -45,6 +46,7 @@ def read_question(
         doing: what the profile says of it.
         dialog: it looks like one of the program's own dialogs, which ask nobody; one with answers of which a meaning is
             known asks somebody.
+        overflows: its profile says that more choices than fit belong to it.
         cursor: column and row.
         width: of the screen, in columns; 0: unknown.
         beside: on the screen, something else may stand behind each line.
@@ -64,7 +66,7 @@ def read_question(
     below = [line for line in inner[begins:] if has_words(line)] if begins else []
     shown = below[-_SHOWN:] or [line for line in asked.split("\n") if has_words(line)]
     detail = "" if dialog else plain("\n".join(shown))
-    return ReadQuestion(OpenQuestion(question_id(subject, detail, ()), subject, detail))
+    return ReadQuestion(OpenQuestion(question_id(subject, detail, ()), subject, detail, overflows=overflows))
 
 
 _SHOWN = 16

@@ -136,7 +136,7 @@ def _by_rules(
             beside = rule.beside or any(match_rule(profile, each, text, place, title, cursor).fits for each in others)
             return ScreenReading(rule.status, doing, draft, place is not None, rule=number, row=row, beside=beside)
         asked = asked_of(text, cursor if rule.zone == "last" else None)
-        read = _question_of(profile, text, lines, asked, doing, cursor, width, dialog=rule.dialog)
+        read = _question_of(profile, text, lines, asked, doing, cursor, width, rule)
         if rule.dialog and read.question.choices:
             doing = one_line(read.question.subject, 120)
         dialog = rule.dialog and not read.question.choices
@@ -162,12 +162,22 @@ def _question_of(
     doing: str,
     cursor: tuple[int, int] | None,
     width: int,
-    *,
-    dialog: bool = False,
+    rule: StatusRule | None = None,
 ) -> ReadQuestion:
-    """The question of a screen that asks; behind its rows there may be a bar."""
+    """The question of a screen that asks, by this rule; behind its rows there may be a bar."""
     barred = any(len(line) != len(whole) for line, whole in zip(text, plain_lines(lines), strict=False))
-    return read_question(profile, text, lines, asked, doing, dialog=dialog, cursor=cursor, width=width, beside=barred)
+    return read_question(
+        profile,
+        text,
+        lines,
+        asked,
+        doing,
+        dialog=rule is not None and rule.dialog,
+        overflows=rule is not None and rule.overflows,
+        cursor=cursor,
+        width=width,
+        beside=barred,
+    )
 
 
 _CHAT_COLUMNS = 60
