@@ -16,7 +16,7 @@ from gshtui.client.hub_greeting import greeted, refusal
 from gshtui.client.window_protocol import OpenRequest, WindowOpening
 from gshtui.system.processes import process_limits
 
-ANSWER_WITHIN = 5.0
+ANSWER_WITHIN = 10.0
 """Seconds for the hub to say that it takes the window: it may be loading what another one needs."""
 _COMES_WITHIN = 10.0
 """Seconds for a hub that is being started."""
