@@ -272,3 +272,21 @@ async def test_an_answer_to_a_question_that_is_cut_is_to_what_its_record_said(
         await answerer.answer(row, "1", "q")
     assert bool(chosen) == given
     await answerer.answer(row, "4", "q")
+
+
+async def test_a_call_that_is_written_down_late_is_shown_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some programs ask before the call is in their transcript."""
+    monkeypatch.setattr(follower, "_WRITTEN_AFTER", (0.0, 0.0, 0.0))
+    cut = replace(PLAN, detail="to…", partial=True)
+    whole = replace(cut, detail="touch a", partial=False)
+    looks = iter((cut, cut, whole))
+    programs = OneProgram(over=False)
+    monkeypatch.setattr(programs, "whole_question", lambda *_: asyncio.sleep(0, next(looks)))
+    heard = EventLog(bus := Bus())
+    follows = following(bus, tmp_path, programs)
+    known = KnownStatus("waiting", "screen", time.time(), question=cut)
+    monkeypatch.setattr(follows, "_statuses", {KEY: SimpleNamespace(known=known, version="")})
+    await follows._complete(KEY, ROW, cut)
+    await bus.drained()
+    assert [event.question for event in heard.of(AgentStatusChanged)] == [whole]
+    assert follows.seen("a", cut.id) == whole

@@ -41,6 +41,8 @@ _LOOKS, _LOOK_EVERY = 15, 1.0
 """How often to look for a short turn's answer, and the seconds in between."""
 _WRITTEN_LOOKS, _WRITTEN_EVERY = 32, 0.25
 """How often to look into a transcript for the end of a turn that is over, and the seconds in between."""
+_WRITTEN_AFTER = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""Seconds between two looks into a transcript for what a program asks that shows only a part of it."""
 _EARLIER = 15.0
 """Seconds that a prompt may have been written down before it was seen that it was taken up."""
 _COUNT_EVERY, _COUNTED_AFTER = 1.0, 3
@@ -314,17 +316,22 @@ class AgentFollower:
         """Publish a question once more, with all that it is about, as far as that can be had."""
         await self._bind(row)
         server = self._context.terminals.server(row.socket)
-        whole = await self._programs.whole_question(server, self._context.rows.get(row.id) or row, question)
-        status = self._statuses.get(key)
-        now = status.known if status is not None else None
-        if now is not None and now.question is not None:
-            seen = {id: each for id, each in self._seen.get(row.id, {}).items() if id != question.id}
-            self._seen[row.id] = dict([*seen.items(), (question.id, whole)][-_KEPT:])
-        if whole == question or now is None or now.question is None or now.question.id != question.id:
-            return
-        self._forget_whole(row.id)
-        self._whole[row.id, question.id] = whole
-        self._said(key, row, now)
+        for pause in (*_WRITTEN_AFTER, 0.0):
+            whole = await self._programs.whole_question(server, self._context.rows.get(row.id) or row, question)
+            status = self._statuses.get(key)
+            now = status.known if status is not None else None
+            if now is not None and now.question is not None:
+                seen = {id: each for id, each in self._seen.get(row.id, {}).items() if id != question.id}
+                self._seen[row.id] = dict([*seen.items(), (question.id, whole)][-_KEPT:])
+            if now is None or now.question is None or now.question.id != question.id:
+                return
+            if whole != self._whole.get((row.id, question.id), question):
+                self._forget_whole(row.id)
+                self._whole[row.id, question.id] = whole
+                self._said(key, row, now)
+            if not whole.partial:
+                return
+            await asyncio.sleep(pause)
 
     def seen(self, agent: str, question: str) -> OpenQuestion | None:
         """What it has asked by this id since it last worked or rested; `None`: that was not among the last ones."""
