@@ -22,6 +22,7 @@ from gshtui.text.similar_names import similar_names
 
 FEATURE_WORDS = {
     "acp": ("acp",),
+    "code": ("code",),
     "mcp serve": ("mcp_server",),
     "people": ("ssh",),
     "replay": ("replay",),

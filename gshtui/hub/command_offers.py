@@ -19,6 +19,7 @@ from gshtui.settings.loader import Loaded
 if TYPE_CHECKING:
     from gshtui.guard.sandbox.sandboxes import Sandboxes
     from gshtui.hosts.host_link import HostLinks
+    from gshtui.settings.settings_tables import Features
 
 
 Room = functools.partial(Brought, "commands")
@@ -28,7 +29,6 @@ _MAIL, _CALLS = "say talk wall report", "create join leave calls topic invite hi
 ROOMS: Mapping[str, tuple[Brought, ...]] = {
     "hub": (
         Room("gshtui.tools.commands", f"{_FILE_TOOLS} bash git_commit git_worktree"),
-        Room("gshtui.tools.code.code_commands", "code"),
         Room("gshtui.fleet.commands.status_commands", "agents who status info clear new interrupt quit exit"),
         Room("gshtui.fleet.native.commands", "spawn_agent personas"),
         Room("gshtui.agents.skills.commands", "skills"),
@@ -93,9 +93,11 @@ ROOMS: Mapping[str, tuple[Brought, ...]] = {
 """By the part of the hub that provides what the rooms need; those of `settings` need no hub."""
 
 
-def load_rooms() -> None:
-    """Load the modules of an agent's own commands. It takes long: call it in a thread before they are created."""
-    for room in _all_rooms():
+def load_rooms(features: Features) -> None:
+    """Load the modules of an agent's own commands. It takes long: call it in a thread before they are created.
+    `features`: whether ours are on.
+    """
+    for room in (*_all_rooms(), *brought("commands", features)):
         if room.for_agents:
             import_module(room.value)
     for needed in ("gshtui.guard.sandbox.sandboxes", "gshtui.tools.code.python_tool"):

@@ -409,7 +409,6 @@ class Hub:
             self.offers.offer(part)
         self.parts.stops_with("small model", self.small_model.close)
         self.parts.stops_with("python", partial(things.close, "Interpreters"))
-        self.parts.stops_with("language servers", partial(things.close, "LanguageServers"))
         self.parts.stops_with("mcp", self._close_mcp_servers)
 
     async def look_at_agents(self) -> None:

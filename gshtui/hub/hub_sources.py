@@ -16,12 +16,10 @@ if TYPE_CHECKING:
     from gshtui.agents.memory.memory_mount import MemoryOwners
     from gshtui.agents.sessions import SessionOf
     from gshtui.agents.usage.commands import SyncPrograms
-    from gshtui.code.language_servers import LanguageServers
     from gshtui.context.commands.agent_facts import AgentFacts
     from gshtui.context.retrieval.shell_summary import SyncShells
     from gshtui.fleet.commands.status_commands import AgentSources
     from gshtui.fleet.native.commands import SpawnAuthority
-    from gshtui.guard.sandbox.sandboxes import Sandboxes
     from gshtui.mcp_client.server_pool import ServerPool
     from gshtui.python.interpreters import InterpreterOwner, Interpreters, ToolAnswer
     from gshtui.store.record.store import Store
@@ -65,13 +63,6 @@ def file_paths(hub: Hub) -> FilePaths:
 def mcp_servers(hub: Hub) -> ServerPool:
     """The MCP servers."""
     return hub.mcp_servers()
-
-
-def language_servers(hub: Hub, sandboxes: Sandboxes) -> LanguageServers:
-    """Those of the settings."""
-    from gshtui.code.language_servers import LanguageServers
-
-    return LanguageServers(hub.settings, hub.environ, sandboxes.sandbox)
 
 
 def interpreters(hub: Hub) -> Interpreters:

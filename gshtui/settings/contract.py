@@ -6,6 +6,7 @@ What is brought has a kind, and a value `package.module:attribute`, which is imp
 | --- | --- | --- |
 | `commands` | a `Command`, some, or a function that makes them of what its parameters name by their types | any |
 | `things` | a function that makes what such a parameter names: the type is its name here (`hub/provision.py`) | any |
+| `findings` | an async function of the settings that gives what `doctor` says | ours |
 | `faces` | a function that serves one, called with what its words say | ours |
 | `windows` | a `Feature` of the window (`ui/kit/feature.py`), whose keys are rows of the key table | ours |
 | `tools` | as `commands`, for agents; a command of ours says itself that it is one | a plugin's |
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 PluginKind = Literal["commands", "tools", "things", "providers", "personas", "programs"]
 PLUGIN_KINDS: tuple[PluginKind, ...] = get_args(PluginKind)
-Kind = PluginKind | Literal["faces", "windows"]
+Kind = PluginKind | Literal["findings", "faces", "windows"]
 
 
 class Brought(msgspec.Struct, frozen=True):
@@ -59,7 +60,7 @@ class Brought(msgspec.Struct, frozen=True):
         return getattr(import_module(module), attribute or self.kind)
 
 
-FEATURES = ("acp", "mcp_server", "replay", "ssh", "web", "workflows")
+FEATURES = ("acp", "code", "mcp_server", "replay", "ssh", "web", "workflows")
 
 
 def brought(kind: Kind, switches: Features | None = None) -> Iterator[Brought]:

@@ -222,6 +222,7 @@ class Features(SettingsTable):
     """Our features that can be switched off, by name (`contract.py`)."""
 
     acp: bool = setting(True, "An agent for editors (ACP).", FALSE)
+    code: bool = setting(True, "What is known of code: language servers.", FALSE)
     mcp_server: bool = setting(True, "Our commands for other programs (MCP).", FALSE)
     replay: bool = setting(True, "Replay: conversations played again.", FALSE)
     ssh: bool = setting(True, "The door for people over SSH.", FALSE)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
 from gshtui.commands.declaration import Access, Assess, Command, Does, Effect, Handler, P
 from gshtui.commands.registry import AnyCommand
-from gshtui.tools.code.change_problems import ChangeProblems
 from gshtui.tools.files import edit, glob, grep, read, write
+from gshtui.tools.files.change_problems import ChangeChecker, ChangeProblems
 from gshtui.tools.files.file_changes import AppendParameters, FileChanges, MkdirParameters, RemovePath
 from gshtui.tools.files.file_paths import FilePaths
 from gshtui.tools.files.file_views import (
@@ -32,21 +32,17 @@ from gshtui.tools.git import git_commit, git_worktree
 from gshtui.tools.shell import bash
 from gshtui.vfs.file_system import FileSystem
 
-if TYPE_CHECKING:
-    from gshtui.code.language_servers import LanguageServers
-
 
 def commands(
     config: ToolConfig,
     paths: FilePaths | None = None,
-    language_servers: Callable[[], LanguageServers] | None = None,
+    checker: Callable[[], ChangeChecker] | None = None,
 ) -> list[Command[Any]]:
     """Return the tools, which share one memory of which agent has read which file. `paths`: what paths mean in this
-    hub; without it, all of them are real. `language_servers`: gives those that look at changed files; `None`: there are
-    none.
+    hub; without it, all of them are real. `checker`: gives what checks changed files; `None`: nothing does.
     """
     workspace = Workspace(config)
-    tools = _Tools(workspace, paths or FilePaths(FileSystem(), {}), language_servers)
+    tools = _Tools(workspace, paths or FilePaths(FileSystem(), {}), checker)
     declared = [*_reading(tools), *_viewing(tools), *_changing(tools), *_running(workspace, tools.problems)]
     return [replace(command, acts=True) for command in declared]
 
@@ -54,17 +50,15 @@ def commands(
 class _Tools:
     """What the declarations share."""
 
-    def __init__(
-        self, workspace: Workspace, paths: FilePaths, language_servers: Callable[[], LanguageServers] | None
-    ) -> None:
+    def __init__(self, workspace: Workspace, paths: FilePaths, checker: Callable[[], ChangeChecker] | None) -> None:
         self.workspace = workspace
         self.paths = paths
         self.views = FileViews(workspace, paths)
         self.changes = FileChanges(workspace, paths)
         self.virtual = VirtualTools(workspace.config, paths, self.views, self.changes)
         self.routed = partial(routed, paths)
-        self.problems = ChangeProblems(paths, language_servers)
-        """Adds what language servers say of a change."""
+        self.problems = ChangeProblems(paths, checker)
+        """Adds what there is to say of a change."""
 
     def command(
         self,

@@ -456,8 +456,9 @@ def load(rooms: Sequence[str], more: Sequence[str]) -> None:
             importlib.import_module(found.name)
     if rooms:
         from gshtui.hub.command_offers import load_rooms
+        from gshtui.settings.settings_tables import Features
 
-        load_rooms()
+        load_rooms(Features())
     for name in more:
         importlib.import_module(name)
 

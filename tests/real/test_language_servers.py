@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from gshtui.code.code_queries import Asked, find_definitions, find_references, find_symbols, hover
-from gshtui.code.language_server import LanguageServer
-from gshtui.code.language_servers import LanguageServers
-from gshtui.code.lsp_client import LanguageServerError
+from gshtui.features.code.code_queries import Asked, find_definitions, find_references, find_symbols, hover
+from gshtui.features.code.commands import commands as code_commands
+from gshtui.features.code.language_server import LanguageServer
+from gshtui.features.code.language_servers import LanguageServers
+from gshtui.features.code.lsp_client import LanguageServerError
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings import trust
 from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import CodeSettings, Sandbox
 from gshtui.settings.started_programs import LanguageServerSettings
 from gshtui.system.expected_error import ExpectedError
-from gshtui.tools.code.code_commands import commands as code_commands
 from gshtui.tools.commands import commands
 from gshtui.tools.files.file_paths import FilePaths
 from gshtui.vfs.file_system import FileSystem

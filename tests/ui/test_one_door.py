@@ -21,6 +21,7 @@ from gshtui.cli.command_form import CommandForm
 from gshtui.cli.declared_forms import read_forms
 from gshtui.cli.form_projection import command_form, written
 from gshtui.commands import evaluation, execution
+from gshtui.commands.catalogue import Catalogue
 from gshtui.commands.completion import complete
 from gshtui.commands.declaration import (
     Access,
@@ -282,8 +283,8 @@ async def by_line(app: Gardener, pilot: Pilot[int]) -> None:
 
 
 async def by_palette(app: Gardener, pilot: Pilot[int]) -> None:
-    assert app.hub is not None
-    app.hub.registry = app.registry
+    assert app.bridge.hub is not None
+    app.bridge.hub.commands = Catalogue(app.registry)
     (entry,) = command_entries(app)
     assert entry.label == "/water"
     entry.run()

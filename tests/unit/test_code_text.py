@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gshtui.code import code_outline
-from gshtui.code.language_table import find_program, language_servers
-from gshtui.code.lsp_client import FrameReader, OversizedMessage
-from gshtui.code.lsp_types import Encoding, characters, path_of, units, uri_of
-from gshtui.code.problems import CodeProblem, listed, new_problems
+from gshtui.features.code.language_table import find_program, language_servers
+from gshtui.features.code.lsp_client import FrameReader, OversizedMessage
+from gshtui.features.code.lsp_types import Encoding, characters, path_of, units, uri_of
+from gshtui.features.code.problems import CodeProblem, listed, new_problems
 from gshtui.settings.model import Settings
 from gshtui.settings.started_programs import LanguageServerSettings
+from gshtui.tools.files import code_outline
 from tests.kit.storms import examples
 
 

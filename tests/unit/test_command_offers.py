@@ -1,6 +1,7 @@
 """The one list of commands: what a window's hub has, and what an agent's own process leaves out."""
 
 import ast
+import itertools
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from gshtui.bus.bus import Bus
 from gshtui.commands.registry import Registry
 from gshtui.hub.command_offers import ROOMS, CommandOffers
 from gshtui.hub.faces.local_commands import LocalCommands
+from gshtui.settings.contract import brought
 from gshtui.settings.loader import load
 from tests.kit.command import environment
 from tests.kit.running_hub import running_hub
@@ -24,7 +26,8 @@ async def test_every_room_makes_the_commands_that_the_list_names(tmp_path: Path)
     """Of what the hub provides; the registry refuses other commands."""
     async with running_hub(tmp_path, parts=PARTS, visiting=True) as hub:
         made = {name for command in hub.registry for name in (command.name, *command.aliases)}
-    listed = {name for rooms in ROOMS.values() for room in rooms for name in room.name.split()}
+    rooms = itertools.chain(*ROOMS.values(), brought("commands"))
+    listed = {name for room in rooms for name in room.name.split()}
     assert listed - made == {"ssh"}
 
 
@@ -41,7 +44,7 @@ def _types(file: Path) -> Iterator[tuple[ast.FunctionDef, dict[str, str]]]:
 def test_an_annotation_means_one_type_everywhere() -> None:
     """What is provided is found by the name of its type alone."""
     asked: dict[str, set[str]] = {}
-    for module in {room.value for rooms in ROOMS.values() for room in rooms}:
+    for module in {room.value for room in itertools.chain(*ROOMS.values(), brought("commands"))}:
         for made, origins in _types(Path(*module.split(".")).with_suffix(".py")):
             for argument in made.args.args if made.name == "commands" else ():
                 for name in re.findall(r"\w+", ast.unparse(argument.annotation or ast.Name("self"))):
@@ -83,7 +86,7 @@ from gshtui.settings.loader import load
 async def make():
     hub = build_hub(HubOptions(Path.cwd(), load(Path.cwd()), parts=frozenset()))
     await hub.start()
-    load_rooms()
+    load_rooms(hub.settings.features)
     before = set(sys.modules)
     for room in (*ROOMS["hub"], *ROOMS["models"]):
         if room.for_agents:

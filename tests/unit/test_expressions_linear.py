@@ -46,10 +46,11 @@ MADE = {
         for line in ("*a*a*a*b", "/a*/**/*b/", "a/**", "*[!b]a/", "**/a?/**/a*/**/b")
         if (rule := compile_ignore_rule(line)) is not None
     ],
-    ("gshtui/code/code_queries.py", "f'(?<!\\\\w){re.escape(word)}(?!\\\\w)'"): [r"(?<!\w)aaaa(?!\w)"],
-    ("gshtui/code/language_servers.py", "b'(?<!\\\\w)%b(?!\\\\w)' % re.escape(word.encode('utf-8', 'replace'))"): [
-        r"(?<!\w)aaaa(?!\w)"
-    ],
+    ("gshtui/features/code/code_queries.py", "f'(?<!\\\\w){re.escape(word)}(?!\\\\w)'"): [r"(?<!\w)aaaa(?!\w)"],
+    (
+        "gshtui/features/code/language_servers.py",
+        "b'(?<!\\\\w)%b(?!\\\\w)' % re.escape(word.encode('utf-8', 'replace'))",
+    ): [r"(?<!\w)aaaa(?!\w)"],
     ("gshtui/guard/policy/refusal.py", "f'-[A-Za-z]*?{short}(?=[/~.$])'"): [r"-[A-Za-z]*?t(?=[/~.$])"],
     ("gshtui/guard/policy/refusal.py", "f'-[A-Za-z]*{short}'"): [r"-[A-Za-z]*t"],
     # Its results are held by its module, where they are found.

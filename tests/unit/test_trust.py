@@ -109,6 +109,7 @@ def test_every_key_without_a_mark_is_refused(home: Home, project: Path) -> None:
         *("sandbox.max_processes", "sandbox.max_memory_mb", "sandbox.max_file_mb", "sandbox.hosts"),
         *(
             "features.acp",
+            "features.code",
             "features.mcp_server",
             "features.replay",
             "features.ssh",

@@ -139,7 +139,7 @@ class AcpSession:
         """Tell the client which commands there are, once they are loaded."""
 
         async def offer() -> None:
-            await asyncio.to_thread(load_rooms)
+            await asyncio.to_thread(load_rooms, self._hub.settings.features)
             update = session_updates.offered(self._hub.registry)
             with contextlib.suppress(ConnectionError, OSError):
                 await self._client.session_update(self.id, update)

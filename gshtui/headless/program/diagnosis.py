@@ -25,6 +25,7 @@ from gshtui.headless.runner import Stop, run_command, until_stopped
 from gshtui.headless.shells.shell_plugin import OUTPUTS_LOST, inspect_shells
 from gshtui.headless.streams import result, result_json
 from gshtui.settings import paths
+from gshtui.settings.contract import brought
 from gshtui.settings.loader import Loaded
 from gshtui.settings.paths import FolderError
 from gshtui.system.face_mark import can_mark
@@ -160,7 +161,6 @@ _WITHIN = 2.0
 """Seconds that an Ollama has to answer."""
 _PROVIDERS = "Providers"
 _NETWORK = "Network"
-_CODE = "Language servers"
 
 
 _NOT_EVERYWHERE = (
@@ -369,22 +369,9 @@ async def examine_sandbox(loaded: Loaded) -> list[Finding]:
     return [Finding(doctor_programs.GROUP, name, "ok", "holds: no known way out of it works here")]
 
 
-async def examine_language_servers(loaded: Loaded) -> list[Finding]:
-    """Which language servers are installed and may be used here; nothing is started."""
-    from gshtui.code.language_servers import LanguageServers, is_trusted
-
-    if not loaded.settings.code.enabled:
-        return [Finding(_CODE, "all", "note", "switched off by code.enabled")]
-    rows = await LanguageServers(loaded.settings, os.environ, None).rows()
-    findings = [Finding(_CODE, row.name, "ok", row.program) for row in rows]
-    if not rows:
-        known = "pyright, ruff, gopls, rust-analyzer, typescript-language-server, clangd …"
-        return [Finding(_CODE, "none", "note", f"edits are not checked; those that are known: {known}")]
-    if not await asyncio.to_thread(is_trusted, Path(os.path.realpath(loaded.project))):
-        findings.append(
-            Finding(_CODE, "this folder", "note", "not trusted, so none is started here", "gsh-tui config trust")
-        )
-    return findings
+async def examine_features(loaded: Loaded) -> list[Finding]:
+    """What our features say of what they need."""
+    return [each for one in brought("findings", loaded.settings.features) for each in await one.load()(loaded)]
 
 
 def doctor(*, as_json: bool, host: str = "") -> int:
@@ -429,14 +416,14 @@ async def examine(manager: str) -> list[Finding]:
     from gshtui.settings.loader import load
 
     loaded = await asyncio.to_thread(load, working_folder())
-    programs, agents, sandbox, providers, kept, reporting, code, network = await asyncio.gather(
+    programs, agents, sandbox, providers, kept, reporting, features, network = await asyncio.gather(
         doctor_programs.examine_programs(manager),
         doctor_programs.examine_agents(),
         examine_sandbox(loaded),
         examine_providers(loaded, os.environ),
         examine_record(loaded),
         asyncio.to_thread(examine_shells, loaded),
-        examine_language_servers(loaded),
+        examine_features(loaded),
         examine_network(os.environ),
     )
     return [
@@ -444,7 +431,7 @@ async def examine(manager: str) -> list[Finding]:
         *programs,
         *sandbox,
         *agents,
-        *code,
+        *features,
         *examine_terminal(os.environ),
         *network,
         *examine_machine(),

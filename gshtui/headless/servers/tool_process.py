@@ -46,9 +46,9 @@ _AWAY = 86_400.0
 """Seconds that it stays with a call in progress, or a result that nobody has taken."""
 _START_WITHIN = 30.0
 TOOL_ROOMS = (
-    *("gshtui.tools.commands", "gshtui.tools.code.python_commands", "gshtui.tools.code.code_commands"),
+    *("gshtui.tools.commands", "gshtui.tools.code.python_commands"),
     *("gshtui.guard.sandbox.sandboxes", "gshtui.agents.skills.commands", "gshtui.context.assembly.instruction_files"),
-    *("gshtui.code.code_outline", "gshtui.tools.remote.remote_calls", "gshtui.agents.toolbox"),
+    *("gshtui.tools.files.code_outline", "gshtui.tools.remote.remote_calls", "gshtui.agents.toolbox"),
 )
 _UNSENT = 200_000
 """Characters of a call's output that wait for a connection; the result has all of it."""

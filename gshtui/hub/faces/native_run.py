@@ -169,6 +169,7 @@ class NativeRun:
         """Do the agent's work; everything slow is done in threads, so that the link speaks meanwhile."""
         spec, bus = self._spec, self.bus
         await asyncio.to_thread(_load)
+        from gshtui.hub.command_offers import load_rooms
         from gshtui.hub.composition import build_hub
         from gshtui.hub.native_agent import NativeAgent
         from gshtui.hub.parts.native_part import native_options
@@ -178,6 +179,7 @@ class NativeRun:
             why, hint = f"The folder {spec.cwd} no longer exists.", "Start another agent in a different folder."
             return self._give_up(PartFailed(part="folder", why=why, hint=hint))
         loaded = await asyncio.to_thread(load, Path(spec.cwd), environ=caller_environ())
+        await asyncio.to_thread(load_rooms, loaded.settings.features)
         native = self._native = NativeAgent(spec, lambda: bool(self._link.hub))
         hub = self._hub = build_hub(native_options(native, loaded), bus, self._host)
         if spec.place and not spec.request.acp:
@@ -360,9 +362,6 @@ def _load() -> None:
     """Import what the agent needs, which takes long."""
     for name in ("gshtui.hub.composition", "gshtui.hub.parts.native_part"):
         import_module(name)
-    from gshtui.hub.command_offers import load_rooms
-
-    load_rooms()
 
 
 DONE, FAILED, UNREACHABLE, INTERRUPTED = 0, 1, 3, 130

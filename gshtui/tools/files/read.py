@@ -282,7 +282,7 @@ def _is_beginning(found: Excerpt, parameters: ReadParameters) -> bool:
 
 def _outline_of_rest(file: BinaryIO, place: Location, found: Excerpt, size: int) -> str:
     """The outline of what follows the lines that are shown, in so many bytes; empty: there is none."""
-    from gshtui.code import code_outline  # only where a file does not fit
+    from gshtui.tools.files import code_outline  # only where a file does not fit
 
     if not code_outline.can_outline(place.real.name):
         return ""
@@ -298,7 +298,7 @@ def _outline_of_rest(file: BinaryIO, place: Location, found: Excerpt, size: int)
 
 def _end_of_rest(file: BinaryIO, kind: FileType, place: Location, found: Excerpt, limit: int) -> Excerpt | None:
     """The last lines of a text that is no code, in half of the answer; `None` where the next lines are worth more."""
-    from gshtui.code import code_outline  # only where a file does not fit
+    from gshtui.tools.files import code_outline  # only where a file does not fit
 
     if not found.total or code_outline.can_outline(place.real.name) or kind.encoding.startswith(("utf-16", "utf-32")):
         return None

@@ -16,11 +16,6 @@ import msgspec
 from msgspec.structs import replace
 from pydantic import Field
 
-from gshtui.code import code_outline, code_queries
-from gshtui.code.code_outline import SourcePart
-from gshtui.code.code_queries import Asked, CodePlace
-from gshtui.code.language_servers import LanguageServerRow, LanguageServers
-from gshtui.code.problems import CodeProblem, counted, listed
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -39,11 +34,16 @@ from gshtui.commands.group import Family
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import ToolParameters
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
+from gshtui.features.code import code_queries
+from gshtui.features.code.code_queries import Asked, CodePlace
+from gshtui.features.code.language_servers import LanguageServerRow, LanguageServers
+from gshtui.features.code.problems import CodeProblem, counted, listed
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text import markdown_table
 from gshtui.text.sanitise import literal, one_line
 from gshtui.text.verbatim import fenced
-from gshtui.tools.files import path_location, read
+from gshtui.tools.files import code_outline, path_location, read
+from gshtui.tools.files.code_outline import SourcePart
 from gshtui.tools.files.file_paths import FilePaths, RealPath
 from gshtui.tools.files.path_location import Location
 from gshtui.vfs.virtual_path import VirtualPath

@@ -15,12 +15,11 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from gshtui.code.code_outline import SourcePart, can_outline, outline
-from gshtui.code.language_server import LanguageServer
-from gshtui.code.language_servers import LanguageServers
-from gshtui.code.language_session import LanguageSession, read_source
-from gshtui.code.lsp_client import LanguageServerError
-from gshtui.code.lsp_types import (
+from gshtui.features.code.language_server import LanguageServer
+from gshtui.features.code.language_servers import LanguageServers
+from gshtui.features.code.language_session import LanguageSession, read_source
+from gshtui.features.code.lsp_client import LanguageServerError
+from gshtui.features.code.lsp_types import (
     DocumentSymbol,
     Hover,
     LocationLink,
@@ -38,6 +37,7 @@ from gshtui.code.lsp_types import (
 )
 from gshtui.system.struct_types import learned
 from gshtui.text.sanitise import literal, one_line, visible
+from gshtui.tools.files.code_outline import SourcePart, can_outline, outline
 
 MOST_PLACES = 60
 """Places of one answer that are listed."""

@@ -17,7 +17,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import UNSET, Raw
 
-from gshtui.code.lsp_types import Envelope, ResponseError
+from gshtui.features.code.lsp_types import Envelope, ResponseError
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.struct_types import learned

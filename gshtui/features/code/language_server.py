@@ -12,10 +12,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Literal
 
-from gshtui.code.language_session import LanguageSession, ServerLaunch, open_session
-from gshtui.code.language_table import LanguageServerEntry
-from gshtui.code.lsp_client import LanguageServerError
-from gshtui.code.problems import CodeProblem
+from gshtui.features.code.language_session import LanguageSession, ServerLaunch, open_session
+from gshtui.features.code.language_table import LanguageServerEntry
+from gshtui.features.code.lsp_client import LanguageServerError
+from gshtui.features.code.problems import CodeProblem
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
 

@@ -20,9 +20,9 @@ import msgspec
 from msgspec import Raw
 
 from gshtui import __version__
-from gshtui.code.language_table import LanguageServerEntry
-from gshtui.code.lsp_client import LanguageServerError, LspClient, RequestRefused, ServerRequests
-from gshtui.code.lsp_types import (
+from gshtui.features.code.language_table import LanguageServerEntry
+from gshtui.features.code.lsp_client import LanguageServerError, LspClient, RequestRefused, ServerRequests
+from gshtui.features.code.lsp_types import (
     Diagnostic,
     DiagnosticReport,
     Encoding,
@@ -32,7 +32,7 @@ from gshtui.code.lsp_types import (
     path_of,
     uri_of,
 )
-from gshtui.code.problems import CodeProblem, problems_of
+from gshtui.features.code.problems import CodeProblem, problems_of
 from gshtui.guard.sandbox.sandbox import ProjectSandbox
 from gshtui.guard.sandbox.stdio_server import ServerProcess, start_server_process
 from gshtui.system.files.private_files import open_reader

@@ -17,12 +17,12 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from gshtui.code.language_server import LanguageServer, ServerState
-from gshtui.code.language_session import LARGEST, LanguageSession, ServerLaunch, read_source
-from gshtui.code.language_table import LanguageServerEntry, find_program, is_inside, language_servers
-from gshtui.code.lsp_client import LanguageServerError
-from gshtui.code.problems import MOST_TOLD, CodeProblem, counted, listed, new_problems
 from gshtui.context.assembly.instruction_files import trust_state, trusted_base
+from gshtui.features.code.language_server import LanguageServer, ServerState
+from gshtui.features.code.language_session import LARGEST, LanguageSession, ServerLaunch, read_source
+from gshtui.features.code.language_table import LanguageServerEntry, find_program, is_inside, language_servers
+from gshtui.features.code.lsp_client import LanguageServerError
+from gshtui.features.code.problems import MOST_TOLD, CodeProblem, counted, listed, new_problems
 from gshtui.guard.sandbox.overlapping_runs import OverlappingRuns
 from gshtui.guard.sandbox.sandbox import ProjectSandbox
 from gshtui.guard.sandbox.stdio_server import FindSandbox

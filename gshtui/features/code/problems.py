@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from gshtui.code.lsp_types import Diagnostic, Encoding, characters, marked_text
+from gshtui.features.code.lsp_types import Diagnostic, Encoding, characters, marked_text
 from gshtui.text.sanitise import literal, one_line
 
 Severity = Literal["error", "warning", "information", "hint"]
