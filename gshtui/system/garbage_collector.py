@@ -17,7 +17,7 @@ REST = 2.0
 LATEST = 60.0
 """Seconds of work after which to collect without a rest."""
 THOROUGH = 600.0
-"""Seconds between two rests at which what was there before may have become garbage."""
+"""Seconds until what was there before may have become garbage, which a rest shows; after twice as long, without one."""
 
 
 class GarbageCollector:
@@ -58,7 +58,7 @@ class GarbageCollector:
             self._timer = loop.call_at(due, self._look)
             return
         self._timer = None
-        if now >= max(due, self._thorough_at):
+        if now >= self._thorough_at + (0.0 if now >= due else THOROUGH):
             self._thorough_at = now + THOROUGH
             gc.unfreeze()
         gc.collect()

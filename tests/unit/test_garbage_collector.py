@@ -1,5 +1,6 @@
 """The collector while a process works: what rests is not walked through again, and cycles go in the end."""
 
+import asyncio
 import gc
 import weakref
 from collections.abc import Iterator
@@ -75,7 +76,15 @@ async def test_while_work_goes_on_it_waits_but_not_for_ever(monkeypatch: pytest.
         look(one)
         assert gone() is not None
         monkeypatch.setattr(garbage_collector, "LATEST", 0.0)
+        kept = Cycle()
         look(one)
         assert gone() is None
+        left = weakref.ref(kept)
+        del kept
+        for overdue, found in ((0.5, True), (1.5, False)):
+            one._thorough_at = asyncio.get_running_loop().time() - overdue * garbage_collector.THOROUGH
+            one.worked()
+            look(one)
+            assert (left() is not None) is found, "what was there is looked through again, though nothing ever rests"
     finally:
         one.end()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
@@ -18,6 +17,8 @@ _FRAME: Final = 0.05
 """Seconds between two drawings of a pane that draws alone."""
 _SHARE: Final = 0.2
 """What part of the loop's time the drawings of all panes may take."""
+_LONGEST: Final = 0.1
+"""Seconds that the others wait at most for one that took long."""
 _BRACKETED_PASTE: Final = "\x1b[?2004h"
 _NO_BRACKETED_PASTE: Final = "\x1b[?2004l"
 
@@ -29,33 +30,38 @@ class DrawingTurns:
     """
 
     def __init__(self) -> None:
-        self._due: dict[Callable[[], None], None] = {}
-        self._cost = 0.0
+        self._due: dict[Callable[[], None], float] = {}
+        """When each draws at the earliest, in the loop's time; the first first."""
+        self._free_at = 0.0
         self._turn: asyncio.TimerHandle | None = None
 
     def ask(self, draw: Callable[[], None]) -> None:
         """Call `draw` in its turn, once however often it is asked."""
-        self._due[draw] = None
-        if self._turn is None:
-            wait = max(_FRAME / len(self._due), self._cost / _SHARE)
-            self._turn = asyncio.get_running_loop().call_later(wait, self._next)
+        self._due.setdefault(draw, asyncio.get_running_loop().time() + _FRAME)
+        self._plan()
 
     def forget(self, draw: Callable[[], None]) -> None:
         """It is done, or not wanted any more."""
         self._due.pop(draw, None)
 
+    def _plan(self) -> None:
+        if self._turn is None and self._due:
+            at = max(next(iter(self._due.values())), self._free_at)
+            self._turn = asyncio.get_running_loop().call_at(at, self._next)
+
     def _next(self) -> None:
         self._turn = None
-        if not self._due:
+        draw, loop = next(iter(self._due), None), asyncio.get_running_loop()
+        if draw is None:
             return
-        draw, began = next(iter(self._due)), time.perf_counter()
         del self._due[draw]
+        began = loop.time()
         try:
             draw()
         finally:
-            self._cost = time.perf_counter() - began
-            if self._due:
-                self.ask(next(iter(self._due)))
+            ended = loop.time()
+            self._free_at = ended + min((ended - began) * (1 / _SHARE - 1), _LONGEST)
+            self._plan()
 
 
 class PaneScreen:
