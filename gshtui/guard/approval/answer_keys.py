@@ -449,10 +449,11 @@ class AnswerKeys:
         self._void = "" if question else CHANGED if self._replaced or meant else TOO_SOON
         return ReasonBegun(question, self._void)
 
-    def leave_reason(self) -> None:
+    def leave_reason(self) -> Outcome:
         """No reason after all. The question waits, and can be answered after a pause in typing."""
         self._reason = None
         self._run = "spoilt"
+        return Swallowed()
 
     def rule_readable(self, at: float) -> bool:
         """Whether the rule has been on the screen long enough to be agreed to."""
@@ -472,10 +473,11 @@ class AnswerKeys:
             return self._close("always", rule=rule)
         return Swallowed(CHANGED)
 
-    def leave_rule(self) -> None:
+    def leave_rule(self) -> Outcome:
         """No rule after all. The question waits, and can be answered after a pause in typing."""
         self._rule = ""
         self._run = "spoilt"
+        return Swallowed()
 
     def _answer(self, choice: str, reason: str = "") -> KeyChosen | RuleBegun | Swallowed:
         if choice in self._unread:

@@ -41,17 +41,13 @@ class AnswerFields:
         if not self._panel.query(ReasonInput):
             await self._panel.mount(ReasonInput(self._wrote))
 
-    async def close_reason(self) -> None:
-        for field in self._panel.query(ReasonInput):
-            await field.remove()
-        self._wrote()
-
     async def open_rule(self, request: ApprovalRequested) -> None:
         await self._panel.mount(RuleForm(request))
 
-    async def close_rule(self) -> None:
-        for form in self._panel.query(RuleForm):
-            await form.remove()
+    async def close(self) -> None:
+        for field in (*self._panel.query(ReasonInput), *self._panel.query(RuleForm)):
+            await field.remove()
+        self._wrote()
 
     async def write(self, event: events.Key) -> None:
         """Handle a key passed on by the panel."""

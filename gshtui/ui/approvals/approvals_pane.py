@@ -54,13 +54,7 @@ from gshtui.ui.approvals.approvals_state import (
     unread_answers,
     without_question,
 )
-from gshtui.ui.approvals.question_panel import (
-    ShownQuestion,
-    WaitingQuestion,
-    draw_question,
-    folder_name,
-    waiting_row,
-)
+from gshtui.ui.approvals.question_panel import WaitingQuestion, draw_question, waiting_row
 from gshtui.ui.approvals.question_view import Answers, QuestionView
 from gshtui.ui.kit.keys.bound_keys import BoundKeys, key_of
 from gshtui.ui.kit.keys.key_table import bind
@@ -310,12 +304,10 @@ class ApprovalsPane(Vertical, can_focus=True):
         self._sight.in_chat = self._sight.change_is_shown(request)
         row = waiting_row(
             WaitingQuestion(
+                self.state,
                 request,
-                self.state.names.get(request.agent, ""),
                 self._folder,
-                self.state.place,
                 self._count,
-                elsewhere=folder_name(self.state.elsewhere(request)),
                 shows_change=self._sight.in_chat,
                 replaced=self._keys.replaced,
                 written=bool(self._written()),
@@ -331,9 +323,7 @@ class ApprovalsPane(Vertical, can_focus=True):
     def _draw_whole(self, request: ApprovalRequested) -> None:
         known = not self._keys.replaced
         marks = self.screen.focused is self and known and not self.writing
-        name, place, where = self.state.names.get(request.agent, ""), self.state.place, self.state.elsewhere(request)
-        asked = ShownQuestion(request, name, self.state.offered, place, self._count, known, marks, self.said)
-        draw_question(self, replace(asked, elsewhere=folder_name(where)))
+        draw_question(self, self.state, request, self._count, known=known, marks=marks, said=self.said)
 
     @property
     def _count(self) -> int:
@@ -502,7 +492,7 @@ class ApprovalsPane(Vertical, can_focus=True):
     async def _take(self, outcome: Outcome) -> None:
         match outcome:
             case KeyChosen():
-                await self._fields.close_reason()
+                await self._fields.close()
                 self._settle(outcome)
             case ReasonBegun():
                 await self._fields.open_reason()
@@ -578,33 +568,27 @@ class ApprovalsPane(Vertical, can_focus=True):
             self.action_back()
 
     async def _end_reason(self, *, give: bool, back: bool = True) -> None:
-        outcome: Outcome = Swallowed()
-        if give:
-            outcome = self._keys.give_reason(self.written_reason)
-        else:
-            self._keys.leave_reason()
-        await self._fields.close_reason()
+        outcome = self._keys.give_reason(self.written_reason) if give else self._keys.leave_reason()
         await self._written_to_end(outcome, back=back)
 
     async def _end_rule(self, *, give: bool, at: float = 0.0, back: bool = True) -> None:
         """Save the rule and allow, if nothing is wrong with it; or go back to the question."""
-        outcome: Outcome = Swallowed()
         form = self._fields.rule
-        if give and form is not None:
-            if self._keys.rule_counts and (mistake := form.mistake):
-                form.show_mistake(mistake)
-                return
+        if form is None or not give:
+            outcome = self._keys.leave_rule()
+        elif self._keys.rule_counts and (mistake := form.mistake):
+            form.show_mistake(mistake)
+            return
+        else:
             outcome = self._keys.give_rule(form.text, at)
             if self._keys.in_rule:  # the rule was not readable for long enough
                 await self._take(outcome)
                 return
-        else:
-            self._keys.leave_rule()
-        await self._fields.close_rule()
         await self._written_to_end(outcome, back=back)
 
     async def _written_to_end(self, outcome: Outcome, *, back: bool) -> None:
         """What came of a reason or a rule; `back`: go to where the person was, if its question is closed meanwhile."""
+        await self._fields.close()
         self.said = ""
         await self._take(outcome)
         if self.state.shown is not None or not self.display:

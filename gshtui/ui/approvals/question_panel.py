@@ -4,8 +4,6 @@ where, the answers, and what is said besides. Until then one row says who wants 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 from rich.cells import cell_len
 from textual.content import Content
@@ -13,9 +11,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from gshtui.bus.events.approval_events import ApprovalRequested
-from gshtui.guard.approval.answer_keys import Offer
 from gshtui.guard.approval.question_text import PROGRAM, QuestionLine, question_parts, question_row, question_title
 from gshtui.text.asked_line import is_general, only_line
+from gshtui.ui.approvals.approvals_state import ApprovalsState
 from gshtui.ui.approvals.question_view import Answers, QuestionView, wrapped_question
 from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.widgets.fitted_text import fit, fit_middle
@@ -34,30 +32,20 @@ _MORE = 14
 """Cells of the title in which the rows out of sight are counted."""
 
 
-class ShownQuestion(msgspec.Struct, frozen=True):
-    """What the panel shows."""
+def draw_question(
+    pane: Widget, state: ApprovalsState, request: ApprovalRequested, count: int, *, known: bool, marks: bool, said: str
+) -> None:
+    """Draw it into the parts of the pane.
 
-    request: ApprovalRequested
-    name: str
-    offered: Sequence[Offer]
-    place: int
-    count: int
-    known: bool
-    """The person knows that it is this one."""
-    marks: bool
-    """`enter` gives the marked answer now."""
-    said: str
-    """What the last key did."""
-    elsewhere: str = ""
-    """The name of its agent's folder, where that is not the window's."""
-
-
-def draw_question(pane: Widget, asked: ShownQuestion) -> None:
-    """Draw it into the parts of the pane."""
+    Args:
+        count: how many questions wait.
+        known: the person knows that it is this one.
+        marks: `enter` gives the marked answer now.
+        said: what the last key did.
+    """
     from gshtui.text.sanitise import one_line  # not before the first letter
 
-    request, known = asked.request, asked.known
-    name = _called(request, asked.name, asked.elsewhere)
+    name = _called(state, request)
     view, answers = pane.query_one(QuestionView), pane.query_one(Answers)
     height, width = pane.screen.size.height, pane.size.width or pane.screen.size.width
     low = height < _FRAMED
@@ -74,7 +62,7 @@ def draw_question(pane: Widget, asked: ShownQuestion) -> None:
     program = request.effect == PROGRAM
     subject = one_line(request.subject, 200) if changes or program else ""
     heading = f"◆ {question_title(request, name, subject)}"
-    of = f" · {asked.place} of {asked.count}" if asked.count > 1 else ""
+    of = _place(state, count)
     tail = of if known else f"{of} · {key_of(pane, 'approval.focus')}{' to answer' if width >= _WIDE else ''}"
     room = width - 4 - cell_len(tail)
     named = (program or request.effect == "write") and subject == request.subject and cell_len(heading) <= room
@@ -83,7 +71,7 @@ def draw_question(pane: Widget, asked: ShownQuestion) -> None:
         heading = f"◆ {question_title(request, name)}"
     note = [text for _, text in wrapped_question(parts.tail, inner)]
     for short in (low, True):  # rather few words for the answers than little of the question
-        rows = answers.offer(request.approval, asked.offered, inner, low=short, marks=asked.marks)
+        rows = answers.offer(request.approval, state.offered, inner, low=short, marks=marks)
         left = height // 2 - 1 - (0 if low else 2 + roomy) - len(where) - rows
         most = max(1, left)
         view.fit(inner, most, named=named, tail=False)
@@ -105,13 +93,13 @@ def draw_question(pane: Widget, asked: ShownQuestion) -> None:
     down = f" · ↓ {view.hidden} more" if view.hidden and view.display else ""
     paging = f"{down} ({key_of(pane, 'approval.page_down')})" if down else ""
     counts = (f"{up}{paging}", f"{up}{down}", down)
-    if asked.said:  # rather said short than with the question's own words cut
-        short = f" · {asked.said.partition(';')[0]}"
-        counts = (f"{up}{paging} · {asked.said}", f"{up}{down}{short}", short)
-    who = one_line(asked.name or request.agent, 40)
+    if said:  # rather said short than with the question's own words cut
+        short = f" · {said.partition(';')[0]}"
+        counts = (f"{up}{paging} · {said}", f"{up}{down}{short}", short)
+    who = one_line(state.names.get(request.agent) or request.agent, 40)
     least = 2 + min(_LEAST_NAME, cell_len(who))
     wide = next((one for one in counts if cell_len(heading) <= room - cell_len(one)), "")
-    told = wide or next((one for one in counts if asked.said and least <= room - cell_len(one)), counts[-1])
+    told = wide or next((one for one in counts if said and least <= room - cell_len(one)), counts[-1])
     tail = told + tail
     room = max(8, width - 4 - cell_len(tail))
     if cell_len(heading) > room:  # rather its own words than all of a name
@@ -124,13 +112,15 @@ def draw_question(pane: Widget, asked: ShownQuestion) -> None:
     pane.query_one("#approval-title", Static).update(fit(heading, room) + tail)
 
 
-def folder_name(path: str) -> str:
-    """What a folder is called beside others."""
-    return path.rstrip("/").rpartition("/")[2] or path
+def _called(state: ApprovalsState, request: ApprovalRequested, *, named: bool = True) -> str:
+    """Who asks, with the name of its folder where that is not the window's; empty: `request.agent` says it."""
+    name, path = state.names.get(request.agent, ""), state.elsewhere(request)
+    folder = path.rstrip("/").rpartition("/")[2] or path
+    return f"{name or request.agent} in {folder}" if folder and named else name
 
 
-def _called(request: ApprovalRequested, name: str, folder: str) -> str:
-    return f"{name or request.agent} in {folder}" if folder else name
+def _place(state: ApprovalsState, count: int) -> str:
+    return f" · {state.place} of {count}" if count > 1 else ""
 
 
 _LEAST = 20
@@ -144,11 +134,10 @@ _NAMES_FOLDER = 50
 class WaitingQuestion(msgspec.Struct, frozen=True):
     """What the row is made of. A key is empty where it does not answer this question."""
 
+    state: ApprovalsState
     request: ApprovalRequested
-    name: str
     folder: str
     """Where the window's own agent works: that goes without saying."""
-    place: int
     count: int
     shows_change: bool
     """The change in question, if it is about one, is on the screen."""
@@ -159,8 +148,6 @@ class WaitingQuestion(msgspec.Struct, frozen=True):
     focus: str
     allow: str
     refuse: str
-    elsewhere: str = ""
-    """The name of its agent's folder, where that is not the window's."""
 
 
 class WaitingRow(msgspec.Struct, frozen=True):
@@ -180,8 +167,8 @@ class WaitingRow(msgspec.Struct, frozen=True):
 def waiting_row(asked: WaitingQuestion, width: int) -> WaitingRow:
     """The question in one row of so many cells; short ones are in it whole."""
     request, key = asked.request, asked.focus
-    name = _called(request, asked.name, asked.elsewhere if width >= _NAMES_FOLDER else "")
-    of = f" · {asked.place} of {asked.count}" if asked.count > 1 else ""
+    name = _called(asked.state, request, named=width >= _NAMES_FOLDER)
+    of = _place(asked.state, asked.count)
     parts = question_parts(request)
     told = only_line(request.detail) if request.effect == PROGRAM else ""
     others = [line for line in parts.head[1:] if line.text.strip() != told]
