@@ -295,7 +295,9 @@ class ApprovalsPane(Vertical, can_focus=True):
         if request is None:
             self.query_one("#approval-title", Static).update(f"◆ {self.said}")
         elif opened:
-            self._draw_whole(request)
+            known = not self._keys.replaced
+            marks = self.screen.focused is self and known and not self.writing
+            draw_question(self, self.state, request, self._count, known=known, marks=marks, said=self.said)
         else:
             self._draw_row(request)
 
@@ -319,11 +321,6 @@ class ApprovalsPane(Vertical, can_focus=True):
         )
         self._sight.row_is_whole = row.whole
         self.query_one("#approval-title", Static).update(row.title(width))
-
-    def _draw_whole(self, request: ApprovalRequested) -> None:
-        known = not self._keys.replaced
-        marks = self.screen.focused is self and known and not self.writing
-        draw_question(self, self.state, request, self._count, known=known, marks=marks, said=self.said)
 
     @property
     def _count(self) -> int:
