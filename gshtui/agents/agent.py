@@ -12,7 +12,7 @@ from gshtui.agents.conversation import Conversation, answered_turn
 from gshtui.agents.hooks.agent_hooks import AgentHooks
 from gshtui.agents.loop import PromptRefused, Turn, TurnLimit, request_draft, unlimited
 from gshtui.agents.ports import ModelHandle, Record
-from gshtui.agents.prompt_inbox import INTENTS, PromptInbox
+from gshtui.agents.prompt_inbox import PromptAgent
 from gshtui.agents.sessions import OpenedSession, OpenSessions
 from gshtui.agents.side_question import SideAnswer, SideQuestions
 from gshtui.agents.toolbox import Toolbox
@@ -20,22 +20,19 @@ from gshtui.bus.agent_data import EffortChoice, InboxPrompt
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
-    AgentStatusChanged,
     ModelChanged,
     ModelChangeRequested,
-    Status,
     TurnFinished,
 )
 from gshtui.bus.events.context_events import CutRequested
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionChangeRequested
-from gshtui.bus.messages import Message, Stop, ToolCall, ToolResult
+from gshtui.bus.messages import Message, ToolCall, ToolResult
 from gshtui.context.assembly.requests import CutRequest
 from gshtui.context.engine import ContextDraft, ContextEngine
 from gshtui.context.views import ContextError
 from gshtui.providers.port import ProviderError
 from gshtui.store.engine.store_errors import PASSING, StoreError
-from gshtui.system.faults import Fault
 from gshtui.system.ids import new_id
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, end_all, keep_on, start_job
@@ -46,7 +43,7 @@ Attend = Callable[[str], AbstractAsyncContextManager[Conversation]]
 """Opens its conversation in a call (empty: its own) for one turn. Raises `StoreError`."""
 
 
-class Agent:
+class Agent(PromptAgent):
     """One peer. Made by the roster; `start` and `stop` bracket its life."""
 
     def __init__(
@@ -65,9 +62,7 @@ class Agent:
 
         `hooks`: asked before each prompt and after each turn; `None`: there are none.
         """
-        self.name = name
-        self.status: Status = "starting"
-        self._bus = bus
+        super().__init__(bus, name, ModelChangeRequested, CutRequested)
         self._toolbox = toolbox
         self.engine = engine
         self._choose = choose
@@ -87,22 +82,12 @@ class Agent:
         self.holds: Callable[[str], bool] = lambda source: True
         """Whether a prompt that an earlier process left waits for a person, by its source."""
         self._expects_prompt = False
-        self._inbox = PromptInbox(bus, name)
         self._questions = SideQuestions()
         self.answering = False
         """Whether a prompt was taken and is not done: from before its turn begins until after it ended."""
         self._changes = 0
         """Conversations that are being opened for it."""
-        self._turn_id = ""
-        self._life: asyncio.Task[None] | None = None
         self._ahead: asyncio.Task[None] | None = None
-        self._subscription = bus.subscribe(
-            self._listen,
-            *INTENTS,
-            ModelChangeRequested,
-            CutRequested,
-            name=f"agent {name}",
-        )
 
     @property
     def session(self) -> str:
@@ -119,15 +104,6 @@ class Agent:
         """Id of the conversation that people see of it, also while it answers beside it; empty before there is one."""
         return self._home.session if self._home else ""
 
-    @property
-    def working(self) -> bool:
-        return self._inbox.turn is not None
-
-    @property
-    def waiting(self) -> int:
-        """Prompts in the queue that start by themselves."""
-        return len(self._inbox)
-
     def start(self) -> None:
         self._life = keep_on(self._run, f"the agent {self.name}")
 
@@ -136,25 +112,14 @@ class Agent:
         self._inbox.hold(why)
 
     def cease(self) -> None:
-        """Start nothing from now on: no request, no tool. The turn in progress ends; what waits stays in the record."""
-        self._inbox.close()
+        super().cease()
         self._questions.cease()
-        if self._inbox.turn is None and self._life is not None:
-            self._life.cancel()
 
     async def stop(self, timeout: float = 5.0) -> None:
-        """Cease, let the turn in progress record its state, and stop. Waits at most `timeout` seconds for each."""
-        self.cease()
+        await super().stop(timeout)
+        await cancel_and_wait(self._ahead, within=timeout)
         with contextlib.suppress(TimeoutError):
             async with time_limit(timeout):
-                await self._subscription.close()  # what was sent before it was told to stop waits, too
-        if (turn := self._inbox.turn) is not None:
-            await asyncio.wait((turn,), timeout=timeout)
-            await cancel_and_wait(turn, within=timeout)
-        await cancel_and_wait(self._life, self._ahead, within=timeout)
-        with contextlib.suppress(TimeoutError):
-            async with time_limit(timeout):
-                await self._inbox.written()
                 await self.engine.settle()
         if self._toolbox.checkpoints is not None:
             await self._toolbox.checkpoints.close()
@@ -266,21 +231,16 @@ class Agent:
             )
         )
 
-    async def _listen(self, batch: Sequence[Event]) -> None:
-        for event in batch:
-            if getattr(event, "agent", "") != self.name:
-                continue
-            if self._inbox.handle(event):
-                continue
-            match event:
-                case ModelChangeRequested():
-                    await self._change_model(event)
-                case CutRequested() if self._home is not None and self._conversation is not self._home:
-                    self._cuts_of_home.append(event)
-                case CutRequested():
-                    self._request_cut(event)
-                case _:
-                    pass
+    async def _handle_intent(self, event: Event) -> None:
+        match event:
+            case ModelChangeRequested():
+                await self._change_model(event)
+            case CutRequested() if self._home is not None and self._conversation is not self._home:
+                self._cuts_of_home.append(event)
+            case CutRequested():
+                self._request_cut(event)
+            case _:
+                pass
 
     def _request_cut(self, event: CutRequested) -> None:
         self.engine.request_cut(event.kind, CutRequest(event.by, "Requested by you.", event.focus, event.request))
@@ -458,20 +418,6 @@ class Agent:
         given: dict[str, object] = {"stop_hook_active": again}
         return (await self._hooks.ask("Stop", self.name, self.session, given)).denied
 
-    def _ended(self, session: str, stop: Stop, error: str = "", fault: Fault | None = None) -> TurnFinished:
-        """Publish the end of a turn that could not publish it itself."""
-        finished = TurnFinished(
-            agent=self.name,
-            session=session,
-            turn=self._turn_id,
-            stop=stop,
-            error=error,
-            error_kind=fault.kind if fault is not None else "",
-            hint=f"Send it again. {fault.details}".rstrip() if fault is not None else "",
-        )
-        self._bus.publish(finished)
-        return finished
-
     async def _republish_outcome(self, prompt: InboxPrompt, conversation: Conversation) -> bool:
         """Return whether this prompt already had its turn; if so, publish the outcome again for those who missed it."""
         try:
@@ -488,10 +434,6 @@ class Agent:
     def _current_model(self) -> ModelHandle:
         assert self.model_handle is not None
         return self.model_handle
-
-    def _publish_status(self, status: Status, doing: str = "") -> None:
-        self.status = status
-        self._bus.publish(AgentStatusChanged(agent=self.name, status=status, doing=doing))
 
 
 class LocalRoster:

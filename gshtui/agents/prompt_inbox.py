@@ -1,14 +1,15 @@
 """The prompts that wait for one agent, in order: queued behind the turn in progress, held, edited, withdrawn, refused.
 
 Each is in the record before it is shown as queued, and leaves it with its message. What an earlier process left is
-held: it starts when a person says so. Also holds the turn in progress, which an interrupt cancels. The same for our own
-agents and for programs over ACP.
+held: it starts when a person says so. Also holds the turn in progress, which an interrupt cancels. `PromptAgent` is who
+answers them: one of our own agents, or a program over ACP.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import contextlib
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 import msgspec
@@ -18,6 +19,7 @@ from gshtui.bus.agent_data import InboxPrompt
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
+    AgentStatusChanged,
     InterruptRequested,
     PromptEdited,
     PromptEditRequested,
@@ -25,14 +27,18 @@ from gshtui.bus.events.agent_events import (
     PromptSubmitted,
     PromptWithdrawn,
     QueueReleaseRequested,
+    Status,
     TurnFinished,
 )
 from gshtui.bus.events.hub_events import Noticed
+from gshtui.bus.messages import Stop
 from gshtui.store.engine.store_errors import StoreError
-from gshtui.system.tasks import start_job
+from gshtui.system.faults import Fault
+from gshtui.system.processes.time_limit import time_limit
+from gshtui.system.tasks import cancel_and_wait, start_job
 
-INTENTS = (PromptSubmitted, PromptEditRequested, QueueReleaseRequested, InterruptRequested)
-"""What `handle` handles."""
+_INTENTS = (PromptSubmitted, PromptEditRequested, QueueReleaseRequested, InterruptRequested)
+"""What `PromptInbox.handle` handles."""
 
 
 class _Waiting(msgspec.Struct, eq=False):
@@ -276,3 +282,72 @@ class PromptInbox:
         except StoreError as error:
             text = f"A withdrawn prompt is back at the next start: {error.message}"
             self._bus.publish(Noticed(level="warning", text=text, hint=error.hint, about=self._agent))
+
+
+class PromptAgent:
+    """Answers the prompts of its inbox, one turn at a time. A subclass starts `_life`, and ends with its own parts."""
+
+    def __init__(self, bus: Bus, name: str, *intents: type[Event]) -> None:
+        """`intents`: what `_handle_intent` handles."""
+        self.name = name
+        self.status: Status = "starting"
+        self._bus = bus
+        self._inbox = PromptInbox(bus, name)
+        self._turn_id = ""
+        self._life: asyncio.Task[None] | None = None
+        self._subscription = bus.subscribe(self._listen, *_INTENTS, *intents, name=f"agent {name}")
+
+    @property
+    def working(self) -> bool:
+        return self._inbox.turn is not None
+
+    @property
+    def waiting(self) -> int:
+        """Prompts in the queue that start by themselves."""
+        return len(self._inbox)
+
+    def cease(self) -> None:
+        """Start nothing from now on: no request, no tool. The turn in progress ends; what waits stays in the record."""
+        self._inbox.close()
+        if self._inbox.turn is None and self._life is not None:
+            self._life.cancel()
+
+    async def stop(self, timeout: float = 5.0) -> None:
+        """Cease, let the turn in progress record its state, and stop. Waits at most `timeout` seconds for each."""
+        self.cease()
+        with contextlib.suppress(TimeoutError):
+            async with time_limit(timeout):
+                await self._subscription.close()  # what was sent before it was told to stop waits, too
+        if (turn := self._inbox.turn) is not None:
+            await asyncio.wait((turn,), timeout=timeout)
+            await cancel_and_wait(turn, within=timeout)
+        await cancel_and_wait(self._life, within=timeout)
+        with contextlib.suppress(TimeoutError):
+            async with time_limit(timeout):
+                await self._inbox.written()
+
+    async def _listen(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            if getattr(event, "agent", "") == self.name and not self._inbox.handle(event):
+                await self._handle_intent(event)
+
+    async def _handle_intent(self, event: Event) -> None:
+        raise NotImplementedError
+
+    def _ended(self, session: str, stop: Stop, error: str = "", fault: Fault | None = None) -> TurnFinished:
+        """Publish the end of a turn that could not publish it itself."""
+        finished = TurnFinished(
+            agent=self.name,
+            session=session,
+            turn=self._turn_id,
+            stop=stop,
+            error=error,
+            error_kind=fault.kind if fault is not None else "",
+            hint=f"Send it again. {fault.details}".rstrip() if fault is not None else "",
+        )
+        self._bus.publish(finished)
+        return finished
+
+    def _publish_status(self, status: Status, doing: str = "") -> None:
+        self.status = status
+        self._bus.publish(AgentStatusChanged(agent=self.name, status=status, doing=doing))

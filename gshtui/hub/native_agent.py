@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from gshtui.fleet.native.permissions import SpendingBudget
 from gshtui.fleet.native.spec import Spec
 
 if TYPE_CHECKING:
+    from gshtui.agents.prompt_inbox import PromptAgent
     from gshtui.tools.remote.remote_tools import RemoteTools
-
-
-class RunningAgent(Protocol):
-    """What the process of an agent must know of it."""
-
-    @property
-    def working(self) -> bool: ...
-    @property
-    def waiting(self) -> int: ...
-    async def stop(self, timeout: float = 5.0) -> None: ...
 
 
 @dataclass(slots=True)
@@ -32,7 +23,7 @@ class NativeAgent:
     """Whether a window's hub is connected now."""
     resumed: bool = False
     """An earlier process has already worked on the first prompt; it is not sent again."""
-    agent: RunningAgent | None = None
+    agent: PromptAgent | None = None
     """The agent, once it runs."""
     connect: Callable[[], Awaitable[None]] | None = None
     """Connects it to its program, which may take a minute; raises `ExpectedError`. `None`: it has none."""

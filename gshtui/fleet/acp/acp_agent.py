@@ -7,7 +7,6 @@ again by the next prompt, with its session where it can continue one.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -17,20 +16,18 @@ import msgspec
 
 from gshtui.agents.conversation import Conversation, answered_turn, unanswered_prompt
 from gshtui.agents.loop import PromptRefused, attachment_blocks
-from gshtui.agents.prompt_inbox import INTENTS, PromptInbox
+from gshtui.agents.prompt_inbox import PromptAgent
 from gshtui.bus.agent_data import InboxPrompt, ProgramCommand
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Task
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
-    AgentStatusChanged,
     ContextAssembled,
     ModelChanged,
     ModelChangeRequested,
     ProgramOptionRequested,
     ProgramSessionChanged,
     QuestionAnswered,
-    Status,
     TurnFinished,
     TurnStarted,
     UsageReported,
@@ -74,7 +71,7 @@ _WAITING = 512
 Connect = Callable[["AcpAgent"], AcpConnection]
 
 
-class AcpAgent:
+class AcpAgent(PromptAgent):
     """See the module. `open` connects; `start` and `stop` bracket its life."""
 
     def __init__(
@@ -99,9 +96,7 @@ class AcpAgent:
             model: the one in which a new session begins; empty: the program's own choice.
             spent: what its conversation has cost so far, in US dollars.
         """
-        self.name = name
-        self.status: Status = "starting"
-        self._bus = bus
+        super().__init__(bus, name, QuestionAnswered, ProgramOptionRequested, ModelChangeRequested)
         self._conversation = conversation
         self._connect = connect
         self._questions = questions
@@ -109,7 +104,6 @@ class AcpAgent:
         self._terminals = terminals
         self._tasks = tasks
         self._remember = remember
-        self._inbox = PromptInbox(bus, name)
         self._inbox.move(conversation)
         self._connection: AcpConnection | None = None
         self._session = ""
@@ -128,29 +122,11 @@ class AcpAgent:
         self._room.set()
         self._recorder: TurnRecorder | None = None
         self._recording = asyncio.Lock()
-        self._life: asyncio.Task[None] | None = None
         self._handling: asyncio.Task[None] | None = None
-        self._subscription = bus.subscribe(
-            self._listen,
-            *INTENTS,
-            QuestionAnswered,
-            ProgramOptionRequested,
-            ModelChangeRequested,
-            name=f"agent {name}",
-        )
 
     @property
     def session(self) -> str:
         return self._conversation.session
-
-    @property
-    def working(self) -> bool:
-        return self._inbox.turn is not None
-
-    @property
-    def waiting(self) -> int:
-        """Prompts in the queue that start by themselves."""
-        return len(self._inbox)
 
     async def open(self, known: str = "") -> None:
         """Start the program and open its session; `known`: the id of one to continue. Raises `AcpError`."""
@@ -165,26 +141,11 @@ class AcpAgent:
         if not self._inbox:
             self._publish_status("idle")
 
-    def cease(self) -> None:
-        """Start nothing from now on. The turn in progress ends; what waits stays in the record."""
-        self._inbox.close()
-        if self._inbox.turn is None and self._life is not None:
-            self._life.cancel()
-
     async def stop(self, timeout: float = 5.0) -> None:
         """Interrupt the turn in progress, let it record its state, and end the program."""
         self.cease()
         self._questions.withdraw()
-        with contextlib.suppress(TimeoutError):
-            async with time_limit(timeout):
-                await self._subscription.close()  # what was sent before it was told to stop waits, too
-        if (turn := self._inbox.turn) is not None:
-            await asyncio.wait((turn,), timeout=timeout)
-            await cancel_and_wait(turn, within=timeout)
-        await cancel_and_wait(self._life, within=timeout)
-        with contextlib.suppress(TimeoutError):
-            async with time_limit(timeout):
-                await self._inbox.written()
+        await super().stop(timeout)
         await cancel_and_wait(self._handling, within=timeout)
         await end_all("the end of the program", self._terminals.close, self._disconnect)
 
@@ -247,21 +208,16 @@ class AcpAgent:
 
     # Its intents
 
-    async def _listen(self, batch: Sequence[Event]) -> None:
-        for event in batch:
-            if getattr(event, "agent", "") != self.name:
-                continue
-            if self._inbox.handle(event):
-                continue
-            match event:
-                case QuestionAnswered():
-                    self._questions.handle_answer(event)
-                case ProgramOptionRequested():
-                    await self._set_option(event.option, event.value)
-                case ModelChangeRequested() if event.model:
-                    await self._set_option("model", event.model)
-                case _:
-                    pass
+    async def _handle_intent(self, event: Event) -> None:
+        match event:
+            case QuestionAnswered():
+                self._questions.handle_answer(event)
+            case ProgramOptionRequested():
+                await self._set_option(event.option, event.value)
+            case ModelChangeRequested() if event.model:
+                await self._set_option("model", event.model)
+            case _:
+                pass
 
     async def _set_option(self, wanted: str, value: str) -> None:
         try:
@@ -295,18 +251,7 @@ class AcpAgent:
             self._inbox.refuse_taken(f"The prompt was not sent: {refused.why}", refused.hint)
         except Exception as error:  # a fault of ours costs this turn
             fault = self._bus.report(f"the turn of {self.name}", error, shown=True)
-            text = fault.failure("The turn")
-            self._bus.publish(
-                TurnFinished(
-                    agent=self.name,
-                    session=self.session,
-                    turn="",
-                    stop="error",
-                    error=text,
-                    error_kind=fault.kind,
-                    hint=f"Send it again. {fault.details}".rstrip(),
-                )
-            )
+            self._ended(self.session, "error", fault.failure("The turn"), fault)
         finally:
             self._inbox.done(recorded=self._conversation.has(prompt.id))
             self._recorder = None
@@ -590,7 +535,3 @@ class AcpAgent:
                     window=self._window.size,
                 )
             )
-
-    def _publish_status(self, status: Status, doing: str = "") -> None:
-        self.status = status
-        self._bus.publish(AgentStatusChanged(agent=self.name, status=status, doing=doing))

@@ -47,8 +47,9 @@ from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, end_all
 
 if TYPE_CHECKING:
+    from gshtui.agents.prompt_inbox import PromptAgent
     from gshtui.hub.hub import Hub
-    from gshtui.hub.native_agent import NativeAgent, RunningAgent
+    from gshtui.hub.native_agent import NativeAgent
 
 
 _CUT = "its turn was cut"
@@ -254,7 +255,7 @@ class NativeRun:
         return end
 
     @property
-    def _agent(self) -> RunningAgent | None:
+    def _agent(self) -> PromptAgent | None:
         return self._native.agent if self._native is not None else None
 
     def _make_link(self) -> HubLink:
