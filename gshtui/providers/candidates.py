@@ -9,51 +9,24 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from gshtui.providers.adapters.ollama import address
 from gshtui.providers.catalog import Catalog
 from gshtui.providers.port import Provider, ProviderError
-from gshtui.providers.wire.cloud_access import CLOUDS, CloudAccess, CloudTable, cloud_access, no_place
+from gshtui.providers.wire.cloud_access import CLOUDS, CloudAccess, cloud_access, no_place
 from gshtui.providers.wire.provider_errors import no_key
 from gshtui.providers.wire.sdk_connection import Endpoint
 from gshtui.settings.known_providers import KNOWN_PROVIDERS, OTHER_NAMES
+
+if TYPE_CHECKING:
+    from gshtui.settings.model import Settings
+    from gshtui.settings.settings_tables import ProviderSettings
 
 HOSTS = tuple(name for name, known in KNOWN_PROVIDERS.items() if known.hosts)
 """Those that serve others' models, under names of their own."""
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
 """RFC 9110, section 5.1."""
-
-
-class ProviderEntry(CloudTable, Protocol):
-    """One `[providers.*]` table."""
-
-    @property
-    def type(self) -> str: ...
-    @property
-    def api_key_env(self) -> str: ...
-    @property
-    def keyring(self) -> str: ...
-    @property
-    def base_url(self) -> str: ...
-    @property
-    def default_model(self) -> str: ...
-
-
-class HasDefaultProvider(Protocol):
-    """The `[agent]` table, as far as it matters here."""
-
-    @property
-    def default_provider(self) -> str: ...
-
-
-class ModelSettings(Protocol):
-    """The settings, as far as they matter here."""
-
-    @property
-    def agent(self) -> HasDefaultProvider: ...
-    @property
-    def providers(self) -> Mapping[str, ProviderEntry]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +74,7 @@ class ProviderCandidate:
             raise no_key(KNOWN_PROVIDERS[self.api].label, self.key_variable)
 
 
-def candidates(settings: ModelSettings, environ: Mapping[str, str]) -> dict[str, ProviderCandidate]:
+def candidates(settings: Settings, environ: Mapping[str, str]) -> dict[str, ProviderCandidate]:
     """All providers by name: those of the settings, and those with the APIs' own names."""
     found: dict[str, ProviderCandidate] = {}
     for name, table in settings.providers.items():
@@ -115,7 +88,7 @@ def candidates(settings: ModelSettings, environ: Mapping[str, str]) -> dict[str,
     return dict(sorted(found.items(), key=lambda item: (order[item[1].api], item[1].own_server)))
 
 
-def _candidate(name: str, api: str, environ: Mapping[str, str], table: ProviderEntry | None) -> ProviderCandidate:
+def _candidate(name: str, api: str, environ: Mapping[str, str], table: ProviderSettings | None) -> ProviderCandidate:
     known = KNOWN_PROVIDERS[api]
     variables = known.keys
     named = table.api_key_env if table is not None else ""

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from gshtui.bus.messages import Message, Text
-from gshtui.providers.candidates import ModelSettings, candidates
+from gshtui.providers.candidates import candidates
 from gshtui.providers.keyring_key import keyring_key, read_keyring, write_keyring
 from gshtui.providers.port import Completed, ProviderError, Request
 from gshtui.providers.selection import choose_model
@@ -19,6 +20,9 @@ from gshtui.settings import user_config
 from gshtui.settings.known_providers import KNOWN_PROVIDERS, OTHER_NAMES
 from gshtui.system.ids import new_id
 from gshtui.system.processes.time_limit import time_limit
+
+if TYPE_CHECKING:
+    from gshtui.settings.model import Settings
 
 SERVICE = "gsh-tui"
 WITHIN = 60.0
@@ -38,7 +42,7 @@ class KeyPlace(msgspec.Struct, frozen=True):
     variable: str
 
 
-def key_places(settings: ModelSettings) -> dict[str, KeyPlace]:
+def key_places(settings: Settings) -> dict[str, KeyPlace]:
     """Where the key of each provider belongs that takes one."""
     found: dict[str, KeyPlace] = {}
     for one in candidates(settings, {}).values():
@@ -49,7 +53,7 @@ def key_places(settings: ModelSettings) -> dict[str, KeyPlace]:
     return found
 
 
-def place_named(settings: ModelSettings, name: str) -> KeyPlace | None:
+def place_named(settings: Settings, name: str) -> KeyPlace | None:
     """The place of a provider's key by any of its names."""
     named = name if name in settings.providers else OTHER_NAMES.get(name, name)
     return key_places(settings).get(named)
@@ -68,7 +72,7 @@ def key_problem(key: str) -> str:
     return "that is no key: it contains characters that cannot be part of one"
 
 
-async def try_key(settings: ModelSettings, environ: Mapping[str, str], place: KeyPlace, key: str) -> str:
+async def try_key(settings: Settings, environ: Mapping[str, str], place: KeyPlace, key: str) -> str:
     """Ask the provider's model for one word with this key; returns the model's label. Raises `ProviderError`: the key
     is refused, or nothing answers.
     """

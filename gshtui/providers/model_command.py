@@ -12,7 +12,7 @@ import errno
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import msgspec
 from pydantic import Field
@@ -35,7 +35,7 @@ from gshtui.commands.declaration import (
 from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellOption
-from gshtui.providers.candidates import HOSTS, ModelSettings
+from gshtui.providers.candidates import HOSTS
 from gshtui.providers.catalog import Catalog, Model
 from gshtui.providers.model_facts import LARGEST, SOURCE, FactsError, FactsUpdate, forget_facts, keep_facts
 from gshtui.providers.port import ProviderError
@@ -45,6 +45,9 @@ from gshtui.system.network.downloads import DownloadError, download
 from gshtui.text import markdown_table, units
 from gshtui.text.sanitise import one_line, plain
 from gshtui.text.similar_names import known_names
+
+if TYPE_CHECKING:
+    from gshtui.settings.model import Settings
 
 LIST = "list"
 UPDATE = "update"
@@ -219,7 +222,7 @@ class ModelPort(msgspec.Struct, frozen=True):
 
     catalog: Catalog
     switch: Switch
-    settings: ModelSettings
+    settings: Settings
     environ: Mapping[str, str]
     in_use: Callable[[str], ModelInUse | None]
     of_program: Callable[[str, str], Awaitable[ModelChange | None]]

@@ -15,13 +15,13 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 import msgspec
 
 from gshtui.providers.adapters.ollama import Ollama
-from gshtui.providers.candidates import HOSTS, ModelSettings, ProviderCandidate, candidates, make_provider
+from gshtui.providers.candidates import HOSTS, ProviderCandidate, candidates, make_provider
 from gshtui.providers.catalog import Catalog, Model
 from gshtui.providers.port import Provider, ProviderError
 from gshtui.settings import plugins
@@ -29,6 +29,9 @@ from gshtui.settings.known_providers import KNOWN_PROVIDERS, OTHER_NAMES, label_
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import known_names
+
+if TYPE_CHECKING:
+    from gshtui.settings.model import Settings
 
 
 class ProviderOffer(msgspec.Struct, frozen=True):
@@ -82,7 +85,7 @@ class ModelChoice(msgspec.Struct, frozen=True):
 
 
 async def choose_model(
-    settings: ModelSettings,
+    settings: Settings,
     environ: Mapping[str, str],
     *,
     provider: str = "",
@@ -335,7 +338,7 @@ class Usable(msgspec.Struct, frozen=True):
     """What an Ollama has installed, or a plugin names; the catalog speaks for the others."""
 
 
-async def usable(settings: ModelSettings, environ: Mapping[str, str]) -> list[Usable]:
+async def usable(settings: Settings, environ: Mapping[str, str]) -> list[Usable]:
     """The providers that can be used now, in the order of preference."""
     out: list[Usable] = []
     for candidate in candidates(settings, environ).values():

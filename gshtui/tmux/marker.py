@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from gshtui.tmux.one_shot import Reply, TmuxQuestion
 from gshtui.tmux.panes import PaneInfo, parse
 from gshtui.tmux.quoting import command
-from gshtui.tmux.tmux_connection import TmuxConnection
 from gshtui.tmux.tmux_errors import no_such_pane
+
+if TYPE_CHECKING:
+    from gshtui.tmux.server import TmuxServer
 
 _ANCHOR = 4
 """Lines above the place that have to be the same."""
@@ -25,18 +27,6 @@ _MOST = 5000
 """Lines that are read back when the place itself is lost."""
 _TRIES = 3
 """Times that a pane is read again whose output moved on while it was read."""
-
-
-class MarkerServer(Protocol):
-    """The part of a `TmuxServer` that is needed."""
-
-    @property
-    def connection(self) -> TmuxConnection: ...
-    async def version(self) -> tuple[int, int]: ...
-    async def pane(self, pane: str) -> PaneInfo: ...
-    async def capture(
-        self, pane: str, *, start: int | None = None, end: int | None = None, styled: bool = True, join: bool = False
-    ) -> list[str]: ...
 
 
 class Marker(msgspec.Struct, frozen=True):
@@ -65,13 +55,13 @@ class Marker(msgspec.Struct, frozen=True):
         return tuple(row.rstrip() for row in above[-_ANCHOR:])
 
 
-async def take_marker(server: MarkerServer, pane: str) -> Marker:
+async def take_marker(server: TmuxServer, pane: str) -> Marker:
     """The pane now. Raises `TmuxError`."""
     info = await server.pane(pane)
     return await capture_marker(server, info)
 
 
-async def capture_marker(server: MarkerServer, info: PaneInfo) -> Marker:
+async def capture_marker(server: TmuxServer, info: PaneInfo) -> Marker:
     """The pane as it is now. Raises `TmuxError` (no_such_pane if it is gone)."""
     await server.version()
     line = command("capture-pane", "-p", "-t", info.pane)
@@ -84,7 +74,7 @@ async def capture_marker(server: MarkerServer, info: PaneInfo) -> Marker:
     return Marker(now, rows)
 
 
-async def text_since(server: MarkerServer, before: Marker, now: Marker | None = None) -> str:
+async def text_since(server: TmuxServer, before: Marker, now: Marker | None = None) -> str:
     """The pane's output since the marker, without styles or trailing blank lines. Raises `TmuxError`.
 
     It includes what was typed at a prompt. After a clear, or once the marker has scrolled out of tmux's history, it is
@@ -101,7 +91,7 @@ async def text_since(server: MarkerServer, before: Marker, now: Marker | None = 
     return await _text_between(server, before, now)
 
 
-async def _text_between(server: MarkerServer, before: Marker, now: Marker) -> str:
+async def _text_between(server: TmuxServer, before: Marker, now: Marker) -> str:
     if now.info.alternate:
         return _text(_added(before.rows, now.rows) if before.info.alternate else now.rows)
     if before.info.alternate:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,9 +20,12 @@ from gshtui.tmux.frames import MirroredPane, OnFrame, View
 from gshtui.tmux.one_shot import TmuxQuestion
 from gshtui.tmux.panes import BRIEF
 from gshtui.tmux.quoting import quoted, resizing
-from gshtui.tmux.tmux_connection import Mode, OnMode, TmuxConnection
+from gshtui.tmux.tmux_connection import Mode, OnMode
 from gshtui.tmux.tmux_errors import TmuxError
-from gshtui.tmux.watcher import PaneChange, Watcher
+from gshtui.tmux.watcher import PaneChange
+
+if TYPE_CHECKING:
+    from gshtui.tmux.server import TmuxServer
 
 _BURST = 4096
 """With more bytes of output than this in one frame, the rest is held back."""
@@ -34,19 +37,6 @@ at once; what follows it within this time, `_GATHER` seconds later."""
 _SHARE = 6
 """In chained mode captures may take a sixth of the time between them."""
 _IDLE_AFTER, _IDLE_EVERY = 2.0, 0.5
-
-
-class MirrorServer(Protocol):
-    """The part of a `TmuxServer` that the mirror needs."""
-
-    @property
-    def connection(self) -> TmuxConnection: ...
-    @property
-    def watcher(self) -> Watcher: ...
-    async def version(self) -> tuple[int, int]: ...
-    async def capture(
-        self, pane: str, *, start: int | None = None, end: int | None = None, styled: bool = True, join: bool = False
-    ) -> list[str]: ...
 
 
 class Watch(msgspec.Struct):
@@ -92,7 +82,7 @@ class Mirror:
         cost_ms: milliseconds that a round of captures took lately.
     """
 
-    def __init__(self, server: MirrorServer, *, fps: float = 20) -> None:
+    def __init__(self, server: TmuxServer, *, fps: float = 20) -> None:
         self.server = server
         self.cost_ms = 0.0
         self._period = 1 / fps

@@ -7,7 +7,7 @@ output after the marker counts. Called by terminal tools and CLI sessions.
 from __future__ import annotations
 
 import asyncio
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -16,7 +16,10 @@ from gshtui.text.linear_regex import Linear, LinearError, compile_linear
 from gshtui.tmux import marker as markers
 from gshtui.tmux.marker import Marker
 from gshtui.tmux.tmux_errors import TmuxError
-from gshtui.tmux.watcher import PaneChange, Watcher
+from gshtui.tmux.watcher import PaneChange
+
+if TYPE_CHECKING:
+    from gshtui.tmux.server import TmuxServer
 
 Reason = Literal["pattern", "idle", "timeout", "dead"]
 
@@ -31,13 +34,6 @@ _POLL = 0.2
 _LONGEST_PATTERN = 500
 
 
-class ReadinessServer(markers.MarkerServer, Protocol):
-    """The part of a `TmuxServer` that is needed."""
-
-    @property
-    def watcher(self) -> Watcher: ...
-
-
 class Ready(msgspec.Struct, frozen=True):
     """Why the wait ended, and the output since the marker (without one, the screen)."""
 
@@ -46,7 +42,7 @@ class Ready(msgspec.Struct, frozen=True):
 
 
 async def wait_ready(
-    server: ReadinessServer,
+    server: TmuxServer,
     pane: str,
     *,
     pattern: str | None,
@@ -76,7 +72,7 @@ async def wait_ready(
 class _Wait:
     """One wait."""
 
-    def __init__(self, server: ReadinessServer, first: Marker, expression: Linear | None, since: Marker | None) -> None:
+    def __init__(self, server: TmuxServer, first: Marker, expression: Linear | None, since: Marker | None) -> None:
         self._server = server
         self._seen = first
         self._expression = expression

@@ -10,7 +10,8 @@ import pytest
 
 from gshtui.bus.events.agent_events import PromptSubmitted, ToolStarted, TurnFinished
 from gshtui.bus.events.context_events import ContextCut, CutUndone, OutputTruncated, SummaryAnswered, SummaryProposed
-from gshtui.context.commands.context_router import ContextChanges, OwnContexts
+from gshtui.context.context_editor import ContextEditor
+from gshtui.context.queries import ContextQueries
 from gshtui.context.views import ContextError
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
@@ -37,11 +38,11 @@ class Here:
         self.recorder = Recorder(hub.bus)
 
     @property
-    def contexts(self) -> OwnContexts:
+    def contexts(self) -> ContextQueries:
         assert self.hub.contexts is not None
         return self.hub.contexts.queries
 
-    async def editor(self) -> ContextChanges:
+    async def editor(self) -> ContextEditor:
         assert self.hub.contexts is not None
         return await self.hub.contexts.editor("main")
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.bus.context_data import CutKind, Iteration, Receipt
+from gshtui.bus.context_data import Iteration, Receipt
 from gshtui.bus.messages import Usage
 from gshtui.context.commands.access import FindAgent
 from gshtui.context.cuts.forecast import CarryBy, WhatIfTarget, carry_costs, forecast, suppose
@@ -19,7 +19,8 @@ from gshtui.context.views import Carry, ContextError, ContextView, Forecast, Req
 from gshtui.store.engine.store_errors import StoreError
 
 if TYPE_CHECKING:
-    from gshtui.context.assembly.limits import ContextSettings
+    from gshtui.context.context_editor import ContextEditor
+    from gshtui.context.queries import ContextQueries
     from gshtui.providers.port import Capabilities
 
 
@@ -35,35 +36,6 @@ class ContextReader(Protocol):
         self, agent: str, *, model: str = "", provider: str = "", without: Sequence[str] = ()
     ) -> WhatIf: ...
     async def carry(self, agent: str, *, by: CarryBy = "source") -> list[Carry]: ...
-
-
-class OwnContexts(ContextReader, Protocol):
-    """Reads the contexts of our own agents (`ContextQueries`). Raises `ContextError`."""
-
-    async def text(self, hash: str) -> str: ...
-    async def receipt(self, id: str) -> Receipt: ...
-
-
-class ContextChanges(Protocol):
-    """Changes the contexts of our own agents (`ContextEditor`). Raises `ContextError`."""
-
-    async def preview(self, agent: str, kind: CutKind) -> Receipt: ...
-    async def cut(self, agent: str, kind: CutKind, *, by: str = "person", focus: str = "") -> Receipt: ...
-    async def undo(self, agent: str, cut: str, *, by: str = "person") -> None: ...
-    async def restore(self, agent: str, block: str, *, by: str = "person") -> None: ...
-    async def pin(self, agent: str, block: str, on: bool, *, by: str = "person") -> None: ...
-    async def edit_summary(self, agent: str, cut: str, text: str, *, by: str = "person") -> None: ...
-    async def tune(
-        self,
-        agent: str,
-        *,
-        threshold: float | None = None,
-        protect: int | None = None,
-        strategy: str | None = None,
-        output_bytes: int | None = None,
-        by: str = "person",
-    ) -> None: ...
-    async def settings(self, agent: str) -> ContextSettings: ...
 
 
 class ProgramTranscripts(Protocol):
@@ -141,8 +113,8 @@ class ContextRouter:
 
     def __init__(
         self,
-        queries: OwnContexts,
-        editor: ContextChanges,
+        queries: ContextQueries,
+        editor: ContextEditor,
         row: FindAgent | None,
         transcripts: Callable[[], ProgramTranscripts],
         known: Callable[[str], Capabilities],
@@ -167,7 +139,7 @@ class ContextRouter:
             self._transcripts = self._make()
         return ProgramContext(row, self._transcripts, self._known)
 
-    async def editor(self, agent: str) -> ContextChanges:
+    async def editor(self, agent: str) -> ContextEditor:
         """The editor of this agent's context. Raises `ContextError` for another program."""
         if (row := await self._program(agent)) is None:
             return self._editor

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -66,6 +66,9 @@ from gshtui.system.tasks import cancel_and_wait
 from gshtui.text.glob_pattern import compile_glob
 from gshtui.text.sanitise import one_line
 
+if TYPE_CHECKING:
+    from gshtui.store.tables.workflow_table import WorkflowTable
+
 _AT_ONCE = 8
 """Steps that run side by side at most."""
 _ARTIFACTS = 200
@@ -75,27 +78,11 @@ _LOOKED_AT = 20_000
 """Files that are looked at for artifacts."""
 
 
-class RunRecord(Protocol):
-    """Where runs are kept; `store.workflows`. Raises `StoreError`."""
-
-    async def put_run(self, row: WorkflowRunRow) -> None:
-        """Add a run, or write it anew."""
-        ...
-
-    async def put_steps(self, run: str, results: Mapping[int, StepResult]) -> None:
-        """Write what is known of some steps, by number, at once."""
-        ...
-
-    async def is_cancel_asked(self, run: str) -> bool:
-        """Whether another process asked that the run ends."""
-        ...
-
-
 class RunParts(msgspec.Struct, frozen=True):
     """What a run works with."""
 
     bus: Bus
-    record: RunRecord
+    record: WorkflowTable
     place: StepPlace
     tools: StepTools
     agents: StepAgents

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,11 +15,14 @@ from gshtui.features.workflows.parameters import given_words, values_of
 from gshtui.features.workflows.step_process import LendTerminal, step_mark
 from gshtui.features.workflows.workflow_library import WorkflowLibrary, read_library
 from gshtui.features.workflows.workflow_parser import read_workflows
-from gshtui.features.workflows.workflow_run import RunParts, RunRecord, WorkflowRun
+from gshtui.features.workflows.workflow_run import RunParts, WorkflowRun
 from gshtui.system.ids import new_id
 from gshtui.system.processes.process_identity import Process, is_alive
 from gshtui.system.processes.processes import end_call_processes
 from gshtui.system.tasks import cancel_and_wait
+
+if TYPE_CHECKING:
+    from gshtui.store.tables.workflow_table import WorkflowTable
 
 _ENDS_WITHIN = 5.0
 """Seconds."""
@@ -27,28 +30,10 @@ MakeParts = Callable[[str, Path, LendTerminal | None], RunParts]
 """(run, folder, the terminal to lend) → what the run works with."""
 
 
-class RunTable(RunRecord, Protocol):
-    """Where runs are kept and found. Raises `StoreError`."""
-
-    async def find(self, word: str) -> WorkflowRunRow:
-        """The run with this id, or a unique beginning of one."""
-        ...
-
-    async def find_all(self, cwd: str | None = None, limit: int = 50) -> list[WorkflowRunRow]:
-        """The newest runs of a folder, newest first."""
-        ...
-
-    async def steps(self, run: str) -> dict[int, StepResult]: ...
-
-    async def claim(self, row: WorkflowRunRow, before: WorkflowRunRow) -> bool:
-        """Write the row if the run is still as it was read; returns whether it was."""
-        ...
-
-
 class WorkflowService:
     """Made by the hub when it is first needed."""
 
-    def __init__(self, table: RunTable, cwd: Path, make_parts: MakeParts) -> None:
+    def __init__(self, table: WorkflowTable, cwd: Path, make_parts: MakeParts) -> None:
         self._table = table
         self._cwd = cwd
         self._make_parts = make_parts

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from gshtui.providers.port import ProviderError
+
+if TYPE_CHECKING:
+    from gshtui.settings.settings_tables import ProviderSettings
 
 CLOUDS = ("azure", "bedrock", "vertex")
 _CHOSEN_BY = {
@@ -21,19 +24,6 @@ _CHOSEN_BY = {
 """Variables by which people have told other programs to use this cloud."""
 _ANY_REGION = "global"
 _OFF = ("", "0", "false", "no", "off")
-
-
-class CloudTable(Protocol):
-    """One `[providers.*]` table, as far as it matters here."""
-
-    @property
-    def region(self) -> str: ...
-    @property
-    def project(self) -> str: ...
-    @property
-    def profile(self) -> str: ...
-    @property
-    def api_version(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +44,7 @@ class CloudAccess:
     """The variable, or the table, that says to use it."""
 
 
-def cloud_access(api: str, environ: Mapping[str, str], name: str, table: CloudTable | None) -> CloudAccess:
+def cloud_access(api: str, environ: Mapping[str, str], name: str, table: ProviderSettings | None) -> CloudAccess:
 
     def first(own: str, *variables: str) -> str:
         found = (environ.get(variable, "").strip() for variable in variables)
