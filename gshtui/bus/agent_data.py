@@ -151,7 +151,7 @@ class OpenQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     changeless: bool = False
     """It is about a change of files of which its screen shows nothing; it is partial, too."""
     overflows: bool = False
-    """It has no choices here, since its list of them goes on beyond its screen or beyond the digits."""
+    """It has more choices than are to be had here: its list of them goes on beyond its screen, or beyond the digits."""
     diff: str = ""
     """What would be changed, as a unified diff, where the program tells that."""
     beside: str = ""

@@ -17,7 +17,7 @@ from gshtui.fleet.core.agent_programs import Programs
 from gshtui.programs.codex import codex_link
 from gshtui.programs.codex.app_server_connection import ServerMessage
 from gshtui.programs.codex.codex_link import CodexLink
-from gshtui.programs.codex.codex_questions import request_of
+from gshtui.programs.codex.codex_questions import INPUT, request_of
 from gshtui.programs.codex.codex_threads import CodexThreads
 from gshtui.programs.codex.thread_modes import is_wider, mode_of, permissions_in, permissions_told
 from gshtui.programs.pane.pane_view import SessionError
@@ -527,3 +527,10 @@ def test_a_rule_that_has_no_room_is_not_offered(words: str, keys: str) -> None:
     request = request_of(ServerMessage(COMMAND, asked, 7))
     assert request is not None and not request.question.partial
     assert "".join(one.key for one in request.question.choices) == "".join(request.answers) == keys
+
+
+@pytest.mark.parametrize("count", [9, 10])
+def test_a_question_with_more_choices_than_digits_says_so(count: int) -> None:
+    options = [{"label": f"Colour {n}", "description": "b"} for n in range(count)]
+    asked = request_of(ServerMessage(INPUT, {"questions": [{"id": "c", "question": "Which?", "options": options}]}, 1))
+    assert asked is not None and len(asked.question.choices) == 9 and asked.question.overflows == (count > 9)

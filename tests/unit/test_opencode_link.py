@@ -299,6 +299,13 @@ def test_what_is_said_of_a_choice_is_whole_or_the_question_is_not(about: str, pa
     assert (asked.question.choices[0].about == about) != partial
 
 
+@pytest.mark.parametrize("count", [8, 9, 12])
+def test_a_question_with_more_choices_than_digits_says_so(count: int) -> None:
+    options = [{"label": f"Colour {n}", "description": "b"} for n in range(count)]
+    asked = question_request(question({**COLOUR, "options": options}), 1.0)
+    assert asked is not None and asked.question.overflows == (count > 8) != bool(asked.question.choices)
+
+
 @pytest.mark.parametrize(("rules", "keys"), [(["make *"], "124"), (["make " * 100], "14")])
 def test_a_rule_that_has_no_room_is_not_offered(rules: list[str], keys: str) -> None:
     told = {"id": "per_1", "permission": "bash", "metadata": {"command": "make"}, "always": rules}

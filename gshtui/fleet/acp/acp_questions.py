@@ -287,4 +287,5 @@ def question_of(report: CallReport, options: Sequence[Option]) -> OpenQuestion:
         QuestionChoice(digit, option.name, means)
         for digit, option, means in zip(digits, options, meanings, strict=False)
     )
-    return OpenQuestion(new_id(), subject, detail[:_DETAIL], choices, partial, diff=diff)
+    overflows = len(options) > _MOST
+    return OpenQuestion(new_id(), subject, detail[:_DETAIL], choices, partial, overflows=overflows, diff=diff)

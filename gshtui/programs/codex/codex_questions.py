@@ -62,7 +62,7 @@ def request_of(message: ServerMessage, changes: Sequence[Mapping[str, Any]] = ()
         ELICITATION: _elicitation,
     }.get(message.method)
     subject, detail, diff, offered = make(params) if make is not None else _change(params, changes)
-    offered = offered[:_MOST]
+    overflows, offered = len(offered) > _MOST, offered[:_MOST]
     abouts = _abouts(params) if message.method == INPUT else {}
     cut = any(len(words) > LONGEST_CHOICE for key, label, _ in offered for words in (label, abouts.get(key, "")))
     question = OpenQuestion(
@@ -71,6 +71,7 @@ def request_of(message: ServerMessage, changes: Sequence[Mapping[str, Any]] = ()
         detail[:_DETAIL],
         tuple(_choice(key, label, message.method, abouts.get(key, "")) for key, label, _ in offered),
         partial=cut or len(detail) > _DETAIL or len(diff) > _DIFF,
+        overflows=overflows,
         diff=diff[:_DIFF],
         beside=f"because: {visible(reason)}"[:_DETAIL] if (reason := string(params.get("reason"))) else "",
     )

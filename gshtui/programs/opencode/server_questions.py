@@ -180,7 +180,10 @@ def question_request(
     key += "".join(f"+{at_key}" for at_key, label in enumerate(labels, 1) if label in chosen)
     detail = "\n".join(lines)
     partial = partial or len(detail) > _DETAIL
-    question = OpenQuestion(key, one_line(subject, _SUBJECT), detail[:_DETAIL], tuple(choices), partial)
+    overflows = not choices and max(len(seq(each.get("options"))) for each in questions) > _MOST_CHOICES
+    question = OpenQuestion(
+        key, one_line(subject, _SUBJECT), detail[:_DETAIL], tuple(choices), partial, overflows=overflows
+    )
     return ServerRequest(id, string(asked.get("sessionID")), question, at, answers, refusal, asked)
 
 
