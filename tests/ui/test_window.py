@@ -29,7 +29,17 @@ from gshtui.bus.events.session_events import SessionChangeRequested, SessionOpen
 from gshtui.bus.events.shell_events import InputCommandStarted
 from gshtui.client.pane_names import CHAT
 from gshtui.commands import declaration, help_command
-from gshtui.commands.declaration import CommandError, Invocation, Outcome, Parameters, Question, ToastView, UsageError
+from gshtui.commands.completion import Completion
+from gshtui.commands.declaration import (
+    CommandError,
+    Incomplete,
+    Invocation,
+    Outcome,
+    Parameters,
+    Question,
+    ToastView,
+    UsageError,
+)
 from gshtui.commands.registry import Registry
 from gshtui.fleet.core.agent_calls import ListAgents
 from gshtui.fleet.keeper.keeper_commands import StopKeeper
@@ -50,6 +60,7 @@ from tests.kit.fake_hub import Answer, FakeHub
 from tests.kit.keyboard import Keyboard
 from tests.kit.recorded_shell import FakeShellLog
 from tests.kit.storms import some
+from tests.kit.terminal_agents import wait_until
 from tests.kit.window import NOW, Window
 
 SIZE = (120, 40)
@@ -942,3 +953,29 @@ async def test_who_leaves_a_hub_of_their_own_is_asked_what_ends_with_it(alone: b
             Keyboard(app).post(answer)
             await settled(pilot)
         assert app.return_code == 0
+
+
+async def test_who_goes_elsewhere_while_values_are_looked_up_stays_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, found = asyncio.Event(), asyncio.Event()
+
+    async def complete(line: str, cursor: int) -> list[Completion]:
+        asked.set()
+        await found.wait()
+        return [Completion("fern", cursor, cursor, "value")]
+
+    app = Window(answers={"garden water": Incomplete("`garden water` is incomplete.")})
+    async with app.run_test(size=SIZE) as pilot:
+        await wait_until(pilot, lambda: app.query(Transcript))
+        monkeypatch.setattr(app.bridge, "complete", complete)
+        for key, written in (("", "/garden water "), ("alt+2", "")):
+            asked.clear()
+            found.clear()
+            app.run_command("garden water")
+            await asked.wait()
+            if key:
+                await pilot.press(key)
+            place = app.focused
+            found.set()
+            await wait_until(pilot, lambda: not any(worker.group == "values" for worker in app.workers))
+            assert (app.bench.input.text, app.focused) == (written, place)
+            app.bench.input.text = ""

@@ -289,13 +289,13 @@ class CommandRunner:
     async def _ask_for_value(self, line: str, error: Incomplete) -> None:
         """Put a line that lacks a value into the input, with the values to choose from, if any are known."""
         begun = f"{_slashed(line.strip())} "
-        known = False
+        known, place = False, self._app.bench.focused
         try:
             known = any(one.kind == "value" for one in await self._app.bridge.complete(begun, len(begun)))
         except Exception as fault:  # rather the command's own failure
             report_unexpected("the values of a command", fault)
-        if known and not self._app.input_text:
-            self._app.write(begun)
+        if known and not self._app.input_text and self._app.bench.focused is place:
+            self._app.write(begun)  # who has gone elsewhere meanwhile is not led back
         else:
             self._show_failure(line, error, typed=True)
 
