@@ -59,7 +59,18 @@ class OpenRequest(msgspec.Struct, frozen=True):
     """The hub is one of this process."""
 
 
-class WindowOpening(msgspec.Struct, frozen=True, kw_only=True):
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """What a face passes on to what is done for it, see `hub_greeting.surroundings`."""
+
+    cwd: str
+    environ: dict[str, str]
+    """All of its variables; kept in memory only, while the face is there."""
+    umask: int
+    limits: list[tuple[int, int]]
+    """Its limits on resources, soft and hard, in the order of `process_limits`."""
+
+
+class WindowOpening(Surroundings, frozen=True, kw_only=True):
     """What a window shows, and where it is."""
 
     session: str
@@ -70,12 +81,6 @@ class WindowOpening(msgspec.Struct, frozen=True, kw_only=True):
     mode: GuardMode | None
     where: str
     """For another window that wants the same conversation."""
-    cwd: str
-    environ: dict[str, str]
-    """All of its variables; kept in memory only, while the window is open."""
-    umask: int
-    limits: list[tuple[int, int]]
-    """Its limits on resources, soft and hard, in the order of `process_limits`."""
 
 
 def may_publish(event: Event) -> bool:

@@ -18,6 +18,7 @@ import msgspec
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.session_events import SessionOpened
+from gshtui.client.window_protocol import Surroundings
 from gshtui.fleet.native.spec import Spec, SpecError, read_spec, spec_path
 from gshtui.headless.agents.agent_pane.pane_screen import DrawingTurns, PaneScreen
 from gshtui.hub.faces.face_host import FaceHost
@@ -45,7 +46,7 @@ class PaneKept(msgspec.Struct, frozen=True, kw_only=True):
     """What is typed and not sent."""
 
 
-class PaneOpening(msgspec.Struct, frozen=True, kw_only=True):
+class PaneOpening(Surroundings, frozen=True, kw_only=True):
     """Which agent it is, and where."""
 
     agent: str
@@ -62,12 +63,6 @@ class PaneOpening(msgspec.Struct, frozen=True, kw_only=True):
     """The hub that ran it has ended without a word."""
     cut: bool = False
     """Its turn was cut, or may have been, as the process that ran it ended."""
-    cwd: str
-    environ: dict[str, str]
-    """All variables of its terminal; kept in memory only, while the pane is there."""
-    umask: int
-    limits: list[tuple[int, int]]
-    """Its limits on resources, soft and hard, in the order of `process_limits`."""
 
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)

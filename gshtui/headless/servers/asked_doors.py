@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-import msgspec
-
 from gshtui.bus.bus import Bus
+from gshtui.client.window_protocol import Surroundings
 from gshtui.commands.shell_form import ALL_COMMANDS
 from gshtui.hub.faces.face_host import FaceHost
 from gshtui.hub.hub import Hub
@@ -29,13 +28,9 @@ _LINES_END_WITHIN = 30.0
 """Seconds for the lines of people inside, when this process makes way."""
 
 
-class DoorOpening(msgspec.Struct, frozen=True):
+class DoorOpening(Surroundings, frozen=True, kw_only=True):
     """What the process of a door asks for."""
 
-    cwd: str
-    environ: dict[str, str]
-    umask: int
-    limits: list[tuple[int, int]]
     host: str = ""
     """Where it listens, see `PeopleDoor`."""
     port: int | None = None

@@ -15,9 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from gshtui.bus.agent_data import GuardMode
+from gshtui.client.window_protocol import Surroundings
 from gshtui.headless.servers.program_relay import cancelled_id
 from gshtui.hub.faces.face_host import FaceHost
 from gshtui.hub.hub import Hub
@@ -33,13 +32,9 @@ _FINISHES_WITHIN = 30.0
 """Seconds for calls in progress, when this process makes way; most of them only wait for an agent."""
 
 
-class ProgramOpening(msgspec.Struct, frozen=True):
+class ProgramOpening(Surroundings, frozen=True, kw_only=True):
     """What the process of a program asks for."""
 
-    cwd: str
-    environ: dict[str, str]
-    umask: int
-    limits: list[tuple[int, int]]
     allowed: tuple[str, ...] = ()
     """By MCP: the writing commands that may be called."""
     provider: str = ""

@@ -27,6 +27,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import FaultReported
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.bus.loop_faults import in_words
+from gshtui.client.window_protocol import Surroundings
 from gshtui.commands import execution
 from gshtui.commands.declaration import (
     AttachView,
@@ -67,14 +68,11 @@ _TABLES = ("general", "tmux", "hub", "store")
 """The settings that decide which record and which terminals a command is about."""
 
 
-class CommandRequest(msgspec.Struct, frozen=True):
+class CommandRequest(Surroundings, frozen=True, kw_only=True):
     """What a process asks for."""
 
     run: str
     """The words that call it, such as `agent ls`."""
-    cwd: str
-    environ: dict[str, str]
-    """All of its variables; kept in memory only, while its folder is open."""
     declared: str = ""
     """The class of its parameters, `module:name`; empty: it is a line of the command language."""
     values: dict[str, Any] = {}
@@ -90,8 +88,6 @@ class CommandRequest(msgspec.Struct, frozen=True):
     """It has a terminal of its own."""
     flags: dict[str, str] = {}
     """Settings for this run only."""
-    umask: int = -1
-    limits: list[tuple[int, int]] = []
 
 
 class Declined(Exception):

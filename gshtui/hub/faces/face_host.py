@@ -6,11 +6,12 @@ import asyncio
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from gshtui import __version__
+from gshtui.client.window_protocol import Surroundings
 from gshtui.hub.hub import Hub
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
@@ -74,19 +75,6 @@ def other_place(cwd: str, environ: Mapping[str, str]) -> str:
         return "it is about other folders"
     folder = Path(cwd)
     return "" if folder.is_absolute() and folder.is_dir() else "its folder is gone"
-
-
-class Surroundings(Protocol):
-    """What a face passes on to what it starts."""
-
-    @property
-    def cwd(self) -> str: ...
-    @property
-    def environ(self) -> Mapping[str, str]: ...
-    @property
-    def umask(self) -> int: ...
-    @property
-    def limits(self) -> list[tuple[int, int]]: ...
 
 
 def difference(host: Hub, there: Surroundings, loaded: Loaded) -> str:

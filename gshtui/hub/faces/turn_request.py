@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from gshtui.bus.agent_data import GuardMode, Respondent
+from gshtui.client.window_protocol import Surroundings
 from gshtui.hub.faces.large_input import Large
 
 WIND_DOWN = 10.0
@@ -68,13 +69,7 @@ class TurnFace(Protocol):
         ...
 
 
-class TurnSubmission(msgspec.Struct, frozen=True, kw_only=True):
+class TurnSubmission(Surroundings, frozen=True, kw_only=True):
     """A turn, and where its face is."""
 
     turn: TurnRequest
-    cwd: str
-    environ: dict[str, str]
-    """All of its variables; kept in memory only, while the turn lasts."""
-    umask: int
-    limits: list[tuple[int, int]]
-    """Its limits on resources, soft and hard, in the order of `process_limits`."""
