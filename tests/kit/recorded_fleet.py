@@ -172,7 +172,7 @@ DIFF = WorktreeChanges(
 PERSONAS = Personas(
     {
         "explore": Persona("explore", "Looks around and answers a question; changes nothing", read_only=True),
-        "test": Persona("test", "Runs tests and checks, and says what fails and why; changes no file"),
+        "test": Persona("test", "Runs tests and checks; says what fails and why; changes no file"),
         "build": Persona("build", "Makes a change with all that belongs to it, and sees it work"),
     }
 )

@@ -138,7 +138,7 @@ def spawn_command(fleet: Fleet) -> AnyCommand:
     action = Action(SpawnAgent, spawn, render, asks=asks, shows=shows, effect=Effect.EXECUTE)
     return Command(
         "spawn",
-        "Start an agent in a terminal of its own: one of ours, or any program",
+        "Start an agent: one of ours, or any program",
         SpawnAgent,
         action.handle,
         effect=Effect.EXECUTE,

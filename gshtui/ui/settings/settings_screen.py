@@ -117,7 +117,7 @@ def _line(row: SettingRow, room: int) -> Content:
     """A row: label, value, where it comes from, and the raw name in grey, which gives way in its middle."""
     value = one_line(literal(row.words), 200) or "–"
     labels, values, sources = (
-        (32, 28, 16) if room > _WIDE else (26, 14, 9) if room >= _NARROW else (32, max(12, room - 36), 0)
+        (32, 28, 16) if room > _WIDE else (26, 18, 9) if room >= _NARROW else (32, max(12, room - 36), 0)
     )
     columns = [TableColumn(labels), TableColumn(values), TableColumn(sources)]
     names = room_left(columns, room - 2) if sources else 0

@@ -105,11 +105,14 @@ def aligned(
 
 
 def give_way(cells: Sequence[Sequence[tuple[str, Style]]], columns: Sequence[TableColumn]) -> list[TableColumn]:
-    """The columns of one row: what would be cut in one has blanks of the others, those at its right first."""
+    """The columns of one row: what would be cut in one has blanks of the others, those at its right first. Texts that
+    begin at the left of their column begin no further left than in the other rows.
+    """
     texts = [sum(cell_len(text) for text, _ in cell) for cell in cells]
     widths = [column.width for column in columns]
     for at, text in enumerate(texts):
-        for other in (*range(at + 1, len(widths)), *range(at - 1, -1, -1)):
+        begins = next((one for one in range(at, 0, -1) if not columns[one].right), 0)
+        for other in (*range(at + 1, len(widths)), *range(at - 1, begins - 1, -1)):
             given = min(text - widths[at], widths[other] - texts[other])
             if widths[at] and widths[other] and given > 0:
                 widths[at] += given
