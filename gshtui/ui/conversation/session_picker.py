@@ -40,9 +40,11 @@ WIDE = 110
 _PREVIEWED = 12
 _SEARCHED = 3
 """Letters from which on the messages are searched."""
-_HINT = "{list.choose} to open · {sessions.rename} to rename · {sessions.archive} to %s · {list.close} to close"
-_MORE = " · {sessions.remove} to remove · {sessions.branch} next branch"
-"""Named as well where the screen is wide."""
+_HINT = (
+    "{list.choose} to open · {sessions.rename} to rename · {sessions.archive} to %s · {sessions.remove} to remove"
+    "%s · {list.close} to close"
+)
+_BRANCHES = " · {sessions.branch} next branch"
 
 
 class SessionSource(Protocol):
@@ -92,6 +94,7 @@ class SessionsScreen(Picker):
     ]
     NAMES = 70
     GIVES = ("msgs", "model", "branch", "agent", "cost")
+    RIGHT = ("age", "msgs", "cost")
 
     def __init__(
         self,
@@ -134,8 +137,7 @@ class SessionsScreen(Picker):
         self._name_keys()
 
     def _name_keys(self) -> None:
-        hint = _HINT % ("take back" if self._list == "archived" else "archive")
-        hint += _MORE * (self.size.width >= WIDE)
+        hint = _HINT % ("take back" if self._list == "archived" else "archive", _BRANCHES * bool(self._branches))
         self.query_one(".dialog-hint", Static).update(Content(with_keys(self, hint)))
 
     @property
@@ -236,15 +238,22 @@ class SessionsScreen(Picker):
         self._others[archived] = await self._source.everywhere(archived=archived)
         self.fill()
 
+    def _marked(self, what: str) -> SessionInfo | None:
+        """The marked conversation; if none is, say that there is nothing to do this with."""
+        marked = next((one for one in self._listed if one.id == self.chosen), None)
+        if marked is None:
+            self.notify(f"Go to a conversation to {what} it.", markup=False)
+        return marked
+
     @property
-    def _marked(self) -> SessionInfo | None:
-        return next((one for one in self._listed if one.id == self.chosen), None)
+    def _branches(self) -> list[str]:
+        return sorted({self._branch_of(Path(one.cwd)) for one in self._listed} - {""})
 
     def action_rename(self) -> None:
         """Give the marked conversation another title."""
         from gshtui.store.sessions.session_calls import RenameSession
 
-        if (marked := self._marked) is None:
+        if (marked := self._marked("rename")) is None:
             return
 
         def answered(title: str | None) -> None:
@@ -257,7 +266,7 @@ class SessionsScreen(Picker):
         """Archive the marked conversation, or take it back."""
         from gshtui.store.sessions.session_calls import ArchiveSessions, UnarchiveSessions
 
-        if (marked := self._marked) is not None:
+        if (marked := self._marked("take back" if self._list == "archived" else "archive")) is not None:
             call = UnarchiveSessions if marked.archived else ArchiveSessions
             self._source.change(call(sessions=(marked.id,)), self._renew)
 
@@ -265,7 +274,7 @@ class SessionsScreen(Picker):
         """Remove the marked conversation, which is asked first."""
         from gshtui.store.sessions.session_calls import RemoveSessions
 
-        if (marked := self._marked) is not None:
+        if (marked := self._marked("remove")) is not None:
             self._source.change(RemoveSessions(sessions=(marked.id,)), self._renew)
 
     def _renew(self) -> None:
@@ -280,8 +289,9 @@ class SessionsScreen(Picker):
 
     def action_branch(self) -> None:
         """Show the conversations of the next branch, and after the last one those of all."""
-        branches = sorted({self._branch_of(Path(one.cwd)) for one in self._listed} - {""})
-        later = [branch for branch in branches if branch > self._branch]
+        if not self._branches:
+            self.notify("None of these conversations is on a branch.", markup=False)
+        later = [branch for branch in self._branches if branch > self._branch]
         self._branch = later[0] if later else ""
         self.fill()
 
@@ -320,4 +330,4 @@ _LISTS: dict[_List, tuple[str, str]] = {
 }
 """What each list has, and what the key lists next."""
 _COLUMNS = ("age", "msgs", "cost", "branch", "agent", "model")
-_NEW_ROW = PickerChoice(NEW, "New conversation", "this one is kept")
+_NEW_ROW = PickerChoice(NEW, "New conversation")

@@ -65,6 +65,8 @@ class Picker(FilteredList[str | None]):
     """The most cells that names take where something follows them."""
     GIVES: ClassVar[tuple[str, ...]] = ()
     """The headings of the columns that are left out where not all have room, the first one first."""
+    RIGHT: ClassVar[tuple[str, ...]] = ()
+    """The headings of the columns whose texts end at the right."""
 
     def __init__(
         self,
@@ -125,8 +127,11 @@ class Picker(FilteredList[str | None]):
             for choice in fitting
         ]
         headings = [ListRow(self._headings[0], columns=self._headings[1:])] if self._headings else []
-        gives = [self._headings.index(name) - 1 for name in self.GIVES if name in self._headings]
-        lines = list_lines([*headings, *entries], self.room, most=self.NAMES, gives=gives)
+        gives, right = (
+            [self._headings.index(name) - 1 for name in names if name in self._headings]
+            for names in (self.GIVES, self.RIGHT)
+        )
+        lines = list_lines([*headings, *entries], self.room, most=self.NAMES, gives=gives, right=right)
         rows: list[Option] = []
         if headings:
             heading = lines.pop(0)

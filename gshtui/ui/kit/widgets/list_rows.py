@@ -134,6 +134,8 @@ class ListColumns(msgspec.Struct, frozen=True):
     """Of the facts in place of a description."""
     states: int
     keys: int
+    right: frozenset[int] = frozenset()
+    """The facts that end at the right of their column."""
 
     def pieces(self, row: ListRow) -> list[tuple[str, Role]]:
         """A row from left to right: texts, and what each is; together at most `room` cells."""
@@ -142,7 +144,8 @@ class ListColumns(msgspec.Struct, frozen=True):
         if not row.columns:  # the description has what its own row leaves
             ends = (min(self.states, cell_len(row.state)), self.keys if row.state else cell_len(row.key))
         right = [TableColumn(width, right=True) for width in ends]
-        columns = [TableColumn(self.names), *map(TableColumn, self.between[: len(row.columns)])]
+        between = enumerate(self.between[: len(row.columns)])
+        columns = [TableColumn(self.names), *(TableColumn(width, at in self.right) for at, width in between)]
         cells = [name, *(_cell(text, "detail") for text in row.columns)]
         if not row.columns:
             room = self.room - cell_len(row.mark) - sum(one.width + _GAP for one in [*columns, *right] if one.width)
@@ -175,14 +178,20 @@ def _name_pieces(name: str, marked: frozenset[int]) -> list[tuple[str, Role]]:
 
 
 def list_columns(
-    rows: Sequence[ListRow], room: int, names: int = 0, most: int = NAMES, gives: Sequence[int] = ()
+    rows: Sequence[ListRow],
+    room: int,
+    names: int = 0,
+    most: int = NAMES,
+    gives: Sequence[int] = (),
+    right: Sequence[int] = (),
 ) -> ListColumns:
     """The columns of these rows in `room` cells.
 
     Args:
         names: the least cells of the column of names.
         most: the most of it, where something follows them.
-        gives: the facts that are left out where not all have room, the first one first.
+        gives: the facts that are left out where not all have room, the first one first; a name rather than the others.
+        right: the facts that end at the right of their column.
     """
     states = min(max((cell_len(row.state) for row in rows), default=0), max(room // 3, 12))
     keys = max((cell_len(row.key) for row in rows), default=0)
@@ -194,15 +203,17 @@ def list_columns(
             between[at] = 0
     if between or any(row.detail for row in rows):
         beside = 2 + sum(width + _GAP for width in (*between, states, keys) if width)
-        whole = max(NAMES, room - beside) if between else most  # of the names, so that no fact is cut
-        most = min(most, whole, max(_LEAST, room // 2, wanted if gives else 0))
+        least = 2 * _LEAST if gives else NAMES
+        whole = max(least, room - beside) if between else most  # of the names, so that no fact is cut
+        most = min(most, whole) if gives else min(most, whole, max(_LEAST, room // 2))
     else:
         marks = max((cell_len(row.mark) for row in rows), default=0)
-        right = sum(column + _GAP for column in (states, keys) if column)
-        most = max(_LEAST, room - marks - right - _GAP * bool(right))
+        beside = sum(column + _GAP for column in (states, keys) if column)
+        most = max(_LEAST, room - marks - beside - _GAP * bool(beside))
     widest = max(min(most, max((cell_len(row.name) for row in rows), default=0)), min(names, most))
     left = room - 2 - widest - sum(width + _GAP for width in (states, keys) if width)
-    return ListColumns(room, widest, _fitted(between, left, spread=bool(states or keys)), states, keys)
+    fitted = _fitted(between, left, spread=bool(states or keys))
+    return ListColumns(room, widest, fitted, states, keys, frozenset(right))
 
 
 def _fitted(widths: Sequence[int], room: int, *, spread: bool) -> tuple[int, ...]:
@@ -221,10 +232,15 @@ def _fitted(widths: Sequence[int], room: int, *, spread: bool) -> tuple[int, ...
 
 
 def list_lines(
-    rows: Sequence[ListRow], room: int, names: int = 0, most: int = NAMES, gives: Sequence[int] = ()
+    rows: Sequence[ListRow],
+    room: int,
+    names: int = 0,
+    most: int = NAMES,
+    gives: Sequence[int] = (),
+    right: Sequence[int] = (),
 ) -> list[Content]:
     """The rows as lines of `room` cells; the arguments are those of `list_columns`."""
-    columns = list_columns(rows, room, names, most, gives)
+    columns = list_columns(rows, room, names, most, gives, right)
     return [_line(row, columns) for row in rows]
 
 
