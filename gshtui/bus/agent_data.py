@@ -32,6 +32,12 @@ REMOTE = "ssh://"
 """How the tmux server of an agent on another machine begins: `ssh://HOST/NAME`."""
 AT_WORK: tuple[str, ...] = ("thinking", "tool", "waiting")
 """Statuses in which an agent is in a turn."""
+_STATES = {"tool": "working", "waiting": "needs you"}
+
+
+def state_word(status: str) -> str:
+    """What people read for a status."""
+    return _STATES.get(status, status)
 
 
 def remote_socket(host: str, name: str) -> str:

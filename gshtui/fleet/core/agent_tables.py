@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from gshtui.bus.agent_data import AgentRow, OpenQuestion
+from gshtui.bus.agent_data import AgentRow, OpenQuestion, state_word
 from gshtui.fleet.core.agent_states import AgentState
 from gshtui.text import markdown_table, units
 from gshtui.text.sanitise import one_line
@@ -92,18 +92,18 @@ def status_words(row: AgentRow) -> str:
     doing = f" · {one_line(row.about, 60)}" if row.about else ""
     source = "" if row.status_source == "event" else f"{row.status_source}, "
     waits = f" · a message waits: {one_line(row.held_up, 100).removesuffix('.')}" if row.held_up else ""
-    return f"{row.status}{doing} ({source}{units.age(status_age(row))}){waits}"
+    return f"{state_word(row.status)}{doing} ({source}{units.age(status_age(row))}){waits}"
 
 
 def presence_words(row: AgentRow) -> str:
     """What it is doing, as one says it of somebody in a room: `idle 2 min`, `thinking: the parser`."""
     if row.needs_you:
-        return "waiting for you"
+        return "needs you"
     if row.status == "idle":
         age = status_age(row)
         return f"idle {units.age(age)}" if age >= 60 else "idle"
     doing = f": {one_line(row.doing, 60)}" if row.doing else ""
-    return f"{row.status}{doing}"
+    return f"{state_word(row.status)}{doing}"
 
 
 def unseen_words(row: AgentRow) -> str:
@@ -150,14 +150,10 @@ def _line(row: AgentRow) -> str:
     return (row.said or row.about) if row.ended else (row.about or row.said)
 
 
-_STATES = {"tool": "working", "waiting": "needs you"}
-"""What a status is called where its word says how it is known, and not what it is."""
-
-
 def state_words(row: AgentRow) -> str:
     """How it is, in a few words."""
     stopped = row.killed and not row.ended
-    state = "needs you" if row.needs_you else "killed" if stopped else _STATES.get(row.status, row.status)
+    state = "needs you" if row.needs_you else "killed" if stopped else state_word(row.status)
     if row.status == "failed" and row.exit_status:
         state += f" · exit {row.exit_status}"
     if row.held_up and not row.needs_you:
@@ -215,7 +211,7 @@ def agent_details(state: AgentState, attach: Sequence[str] = (), in_context: Seq
 def menu_line(row: AgentRow) -> str:
     """One line for a menu: number, name, status and activity."""
     doing = f" · {one_line(row.doing, 40)}" if row.doing else ""
-    return f"{row.id}  {one_line(row.name)}  {row.status}{doing}"
+    return f"{row.id}  {one_line(row.name)}  {state_word(row.status)}{doing}"
 
 
 def family_order(rows: Sequence[AgentRow]) -> list[AgentRow]:

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gshtui.bus.agent_data import state_word
 from gshtui.bus.events.agent_events import InterruptRequested
 from gshtui.system.expected_error import ExpectedError
 from gshtui.ui.agents.agents_pane import AgentsPane
@@ -90,7 +91,8 @@ class AgentsFeature(Feature):
         else:
             menu = key_of(self.window.input_line, "agents.menu")
             verb = _VERBS.get(key, key.partition(".")[2])
-            words = f"Can't {verb} {agent.row.name} while it is {agent.status}. Press {menu} for the available actions."
+            state = state_word(agent.status)
+            words = f"Can't {verb} {agent.row.name} in the state “{state}”. Press {menu} for the available actions."
             self.rows.perform(key, agent, lambda: self.window.notify(words, markup=False, timeout=4))
 
     # Looking

@@ -16,6 +16,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual.content import Content
 
+from gshtui.bus.agent_data import state_word
 from gshtui.ui.agents.agents_state import AgentsState, AgentView
 from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.drawing.themes import STATUS_SIGNS
@@ -166,8 +167,6 @@ _TASK_COLUMN = 24
 _INDENT = 2
 _DEEPEST = 4
 _MUTED = "$foreground-muted"
-_WORDS = {"tool": "working", "thinking": "thinking", "waiting": "needs you"}
-"""What a status is called where its word says how it is known, and not what it is."""
 
 
 def draw_agents(
@@ -295,7 +294,7 @@ def _state(agent: AgentView, left: str) -> list[tuple[str, str]]:
         return [("prompt not sent", "$warning")]
     if agent.status == "failed" and agent.row.exit_status:
         return [(f"failed · exit {agent.row.exit_status}", colour)]
-    return [(_WORDS.get(agent.status, agent.status), colour)]
+    return [(state_word(agent.status), colour)]
 
 
 def _task(agent: AgentView, left: str) -> str:
@@ -394,7 +393,7 @@ def _details(agent: AgentView, width: int, now: float, room: int) -> list[Conten
     ]
     facts = [_longest_that_fits(kinds, width)] if kinds[0] else []
     source = "" if agent.row.status_source == "event" else f", by {agent.row.status_source}"
-    state = "needs you" if agent.waits_now else agent.status
+    state = "needs you" if agent.waits_now else state_word(agent.status)
     facts.append(" · ".join(filter(None, (f"{state}{source}", age_of(agent, now), _clean(agent.row.doing)))))
     if waits := agent.queued + len(agent.messages):
         why = f": {_clean(agent.row.held_up)}" if agent.row.held_up else ""

@@ -20,7 +20,7 @@ from textual.signal import Signal
 from textual.timer import Timer
 from textual.widgets import Static
 
-from gshtui.bus.agent_data import ENDED_STATUSES
+from gshtui.bus.agent_data import ENDED_STATUSES, state_word
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
@@ -60,12 +60,6 @@ LATE = 0.15
 """Seconds after which work that has shown nothing yet is named."""
 _ENOUGH = 0.5
 """Seconds of an answer from which its rate is estimated."""
-WORDS = {
-    "starting": "Starting",
-    "thinking": "Thinking",
-    "tool": "Working",
-    "waiting": "Turn",
-}  # the question says who waits
 
 
 class RunningCommand(msgspec.Struct, frozen=True):
@@ -185,8 +179,8 @@ def doing(state: StatusState, now: float = 0.0) -> str:
         return f"{again}{count}"  # why: in the conversation
     if state.status == "thinking" and state.answer is not None:
         rate = state.answer.rate()
-        return f"Writing · ~{rate} tokens/s" if rate else "Writing"
-    word = WORDS.get(state.status, state.status.capitalize())
+        return f"Thinking · ~{rate} tokens/s" if rate else "Thinking"
+    word = state_word(state.status).capitalize()
     return f"{word}: {state.doing}" if state.doing and state.status != "waiting" else word  # the question says it
 
 

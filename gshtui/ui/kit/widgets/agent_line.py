@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 from textual.content import Content
 
-from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow
+from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, state_word
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded, AgentKilled, AgentRestored, AgentSpawned
@@ -82,7 +82,7 @@ def title_line(agent: TabAgent, title: str, command: str, width: int, now: float
     since = f" · {age}" if age else ""
     parts: list[Content | str | tuple[str, str]] = [("▌", "$primary") if focused else " "]
     if agent.status:
-        parts += [(f"{sign} {agent.status}", colour), (f"{since}  ", _MUTED)]
+        parts += [(f"{sign} {state_word(agent.status)}", colour), (f"{since}  ", _MUTED)]
     parts.append((one_line(agent.row.name, 40), "bold"))
     if (mode := one_line(agent.row.mode_words, 60)) and not agent.row.ended:
         parts.append((f" · {mode}", "$warning" if agent.row.exceeds else _MUTED))
