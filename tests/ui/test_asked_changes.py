@@ -120,3 +120,26 @@ async def test_the_row_follows_the_conversation_as_it_is_scrolled_and_as_tabs_ar
         app.bench.deck.show(app.bench.deck._first)
         await app.rest(pilot)
         assert "alt+a allow" in app.row
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 35), (200, 50), (160, 45)])
+@pytest.mark.parametrize("lines", [2, 40])
+async def test_the_change_of_an_agent_behind_is_below_its_row_where_there_is_room_for_all_of_it(
+    size: tuple[int, int], lines: int
+) -> None:
+    app = Asking()
+    diff = "\n".join(["--- a.py", "+++ a.py", f"@@ -0,0 +1,{lines} @@", *(f"+now{n:02d}." for n in range(lines)), ""])
+    asked = ApprovalRequested(
+        approval="b", call="c", tool="edit", effect="write", subject="a.py", diff=diff, agent="0002", session="t"
+    )
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        app.feed(SessionOpened(title="", cwd="/", messages=0, **WHO), asked)
+        await app.rest(pilot)
+        roomy = size[1] >= 40 and lines == 2
+        assert app.shown("now00.") == roomy, app.row
+        assert not roomy or app.shown("now01.")
+        assert ("alt+a" in app.row) == roomy
+        assert app.query_one("#approvals").size.height == (3 if roomy else 1)
+        await app.press(pilot, "alt+a")
+        assert app.answers == (["once"] if roomy else []), "nothing is allowed unread"

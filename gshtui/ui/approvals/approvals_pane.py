@@ -54,7 +54,7 @@ from gshtui.ui.approvals.approvals_state import (
     unread_answers,
     without_question,
 )
-from gshtui.ui.approvals.question_panel import WaitingQuestion, draw_question, waiting_row
+from gshtui.ui.approvals.question_panel import WaitingQuestion, draw_question, show_change, waiting_row
 from gshtui.ui.approvals.question_view import Answers, QuestionView
 from gshtui.ui.kit.keys.bound_keys import BoundKeys, key_of
 from gshtui.ui.kit.keys.key_table import bind
@@ -242,9 +242,14 @@ class ApprovalsPane(Vertical, can_focus=True):
                 request.approval,
                 choices(self.state.offered),
                 self._clock(),
-                unread=unread_answers(self.state, hidden=opened and self.query_one(QuestionView).unread),
+                unread=unread_answers(self.state, hidden=self._shows_lines and self.query_one(QuestionView).unread),
                 twice=changing(asked) if asked is not None else frozenset[str](),
             )
+
+    @property
+    def _shows_lines(self) -> bool:
+        """Whether the lines of the question are on the screen."""
+        return self.has_class("-open") or self._sight.below
 
     def look_again(self) -> None:
         """The conversation has moved: all of the change in question may be on the screen now, or no longer."""
@@ -304,13 +309,16 @@ class ApprovalsPane(Vertical, can_focus=True):
     def _draw_row(self, request: ApprovalRequested) -> None:
         width = (self.size.width or self.screen.size.width) - 2
         self._sight.in_chat = self._sight.change_is_shown(request)
+        # The tab of the agent in front shows what it wants to change.
+        self._sight.below = request.agent != self._agent and show_change(self, request)
         row = waiting_row(
             WaitingQuestion(
                 self.state,
                 request,
                 self._folder,
                 self._count,
-                shows_change=self._sight.in_chat,
+                shows_change=self._sight.in_chat or self._sight.below,
+                shows_lines=self._sight.below,
                 replaced=self._keys.replaced,
                 written=bool(self._written()),
                 focus=key_of(self, "approval.focus"),

@@ -200,6 +200,8 @@ class QuestionSight:
         """The row of a question that waits says all that would be decided."""
         self.in_chat = False
         """All of its change was on the screen when that row was drawn."""
+        self.below = False
+        """All of its change is below that row."""
         self._shows_change = shows_change
 
     def change_is_shown(self, request: ApprovalRequested | None) -> bool:
@@ -208,7 +210,7 @@ class QuestionSight:
 
     def is_seen(self, request: ApprovalRequested | None, *, opened: bool) -> bool:
         """Whether all that would be decided is shown. `opened`: the panel shows all of the question."""
-        return opened or (self.row_is_whole and self.change_is_shown(request))
+        return opened or (self.row_is_whole and (self.below or self.change_is_shown(request)))
 
 
 def unread_answers(state: ApprovalsState, *, hidden: bool) -> frozenset[str]:

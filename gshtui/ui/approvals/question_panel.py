@@ -28,6 +28,8 @@ _WIDE = 70
 """Columns from which on a panel that has not the focus says what its key is for."""
 _LISTED = 24
 """Rows of the window from which on the answers are a list, whatever else there is to show."""
+_BESIDE = 40
+"""Rows of the window from which on a change stands below the row that waits, if a third of them has room for all of it."""
 _MORE = 14
 """Cells of the title in which the rows out of sight are counted."""
 
@@ -141,6 +143,8 @@ class WaitingQuestion(msgspec.Struct, frozen=True):
     count: int
     shows_change: bool
     """The change in question, if it is about one, is on the screen."""
+    shows_lines: bool
+    """All else that the question says is below the row."""
     replaced: bool
     """It took the place of another one: no key counts before the person has gone to it."""
     written: bool
@@ -148,6 +152,17 @@ class WaitingQuestion(msgspec.Struct, frozen=True):
     focus: str
     allow: str
     refuse: str
+
+
+def show_change(pane: Widget, request: ApprovalRequested) -> bool:
+    """Show all lines of a question about a change, with the change, below its row; false: there is no room for that."""
+    view, height = pane.query_one(QuestionView), pane.screen.size.height
+    view.display = False
+    if height < _BESIDE or request.warnings or not view.has_changes:
+        return False  # its warnings are read where it is answered
+    view.fit(max(8, pane.content_size.width or pane.size.width - 2), height // 3, named=True, tail=False)
+    view.display = not (view.above or view.hidden)
+    return view.display
 
 
 class WaitingRow(msgspec.Struct, frozen=True):
@@ -171,7 +186,7 @@ def waiting_row(asked: WaitingQuestion, width: int) -> WaitingRow:
     of = _place(asked.state, asked.count)
     parts = question_parts(request)
     told = only_line(request.detail) if request.effect == PROGRAM else ""
-    others = [line for line in parts.head[1:] if line.text.strip() != told]
+    others = [line for line in parts.head[1:] if line.text.strip() != told and not asked.shows_lines]
     here = parts.where in ("", f"in {asked.folder}")
     all_said = here and asked.shows_change and all(line.kind == "warning" for line in others)
     behind = "".join(f" · {line.text}" for line in others) if all_said else ""
