@@ -339,7 +339,7 @@ async def test_no_line_is_painted_for_a_width_that_was_only_guessed(monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("size", "said"), [((100, 30), "8 "), ((120, 35), "1 needs you "), ((200, 50), "1 of 8 needs you ")]
+    ("size", "said"), [((91, 30), "8 "), ((105, 30), "1 needs you "), ((200, 50), "1 of 8 needs you ")]
 )
 async def test_the_title_says_what_it_counts(size: tuple[int, int], said: str) -> None:
     app = Window()

@@ -336,3 +336,11 @@ def test_no_width_is_too_narrow(levels: int) -> None:
     ]
     listing = list_agents(after(*changed(*rows)))
     assert all(len(draw_agents(listing, width, NOW)[0]) >= levels for width in range(1, 60))
+
+
+@pytest.mark.parametrize("width", [24, 33, 46])
+def test_states_begin_in_one_column_where_the_longest_name_leaves_room(width: int) -> None:
+    named = [row(f"{n:04}", name, status=how) for n, (name, how) in enumerate([("fix", "idle"), ("lexer-two", "tool")])]
+    lines = words(draw_agents(list_agents(after(*changed(*named))), width, NOW)[0])
+    idle, working = (next(line for line in lines if word in line) for word in ("idle", "working"))
+    assert idle.index("idle") == working.index("working") == 12

@@ -187,13 +187,14 @@ def draw_agents(
     if columns:
         lines.append(heading_line(columns).truncate(width))
         owners.append("")
+    names = 0 if columns else _names(listing, width, now)
     for placed in listing.placed:
         agent = placed.agent
         if placed.group:
             lines.append(Content.styled(_folder(placed.group, width), f"bold {_MUTED}"))
             owners.append("")
         left = f"{max(0.0, agent.killed_until - now):.0f} s" if agent.killed_until else ""
-        own = _lines(placed, width, age_of(agent, now), left, columns, agent.id == chosen)
+        own = _lines(placed, width, age_of(agent, now), left, columns, names, agent.id == chosen)
         lines += own
         owners += [agent.id] * len(own)
     below = [Content.styled(words, _MUTED).truncate(width, ellipsis=True) for words in _left_out(listing, width)]
@@ -244,7 +245,7 @@ def _left_out(listing: AgentListing, width: int) -> list[str]:
 
 @lru_cache(maxsize=512)
 def _lines(
-    placed: AgentPlace, width: int, age: str, left: str, columns: tuple[TableColumn, ...], chosen: bool
+    placed: AgentPlace, width: int, age: str, left: str, columns: tuple[TableColumn, ...], names: int, chosen: bool
 ) -> tuple[Content, ...]:
     """Cached, because a long list is drawn several times a second.
 
@@ -252,10 +253,10 @@ def _lines(
         age: how long its status has lasted, in words.
         left: how long a kill can be undone.
         columns: of a wide list; empty: it is a narrow one.
+        names: the cells of the names in a narrow one.
     """
     agent = placed.agent
-    depth = min(placed.depth, _DEEPEST)
-    indent = " " * (_INDENT * (depth - 1)) + ("└ " if depth else "")
+    indent = _indent(placed)
     if columns:
         cells = _cells(agent, age, left, indent, chosen)
         cells[3] = [(fit_paths(text, columns[3].width), look) for text, look in cells[3]]
@@ -264,7 +265,9 @@ def _lines(
         room = max(8, width - len(indent))
         state, task = Content.assemble(*_state(agent, left)), _task(agent, left)
         asks = agent.waits_now and task
-        lines = [Content.assemble(indent, _head(agent, room, age, chosen, state, "" if asks else task))]
+        lines = [
+            Content.assemble(indent, _head(agent, room, age, names - len(indent), chosen, state, "" if asks else task))
+        ]
         if asks:
             lines.append(Content(f"{' ' * len(indent)}  {fit_paths(task, width - len(indent) - 2)}"))
     if agent.row.exceeds and not agent.ended:
@@ -309,7 +312,21 @@ def _task(agent: AgentView, left: str) -> str:
     return _clean(agent.row.about if agent.row.about and not agent.ended else agent.row.said)
 
 
-def _head(agent: AgentView, width: int, age: str, chosen: bool, said: Content, task: str) -> Content:
+def _indent(placed: AgentPlace) -> str:
+    depth = min(placed.depth, _DEEPEST)
+    return " " * (_INDENT * (depth - 1)) + ("└ " if depth else "")
+
+
+def _names(listing: AgentListing, width: int, now: float) -> int:
+    """The cells of the names in a narrow list, so that states begin in one column; 0: there is no room for that."""
+    agents = [placed.agent for placed in listing.placed]
+    names = max((len(_indent(one)) + cell_len(_clean(one.agent.row.name)) for one in listing.placed), default=0)
+    states = max((cell_len(_state(one, "")[0][0].partition(" · ")[0]) for one in agents), default=0)
+    ages = max((cell_len(age_of(one, now)) for one in agents), default=0)
+    return names if 2 + names + 1 + states + 1 + ages <= width else 0
+
+
+def _head(agent: AgentView, width: int, age: str, names: int, chosen: bool, said: Content, task: str) -> Content:
     """The one line of a narrow list: the name, how it is, the age, and what else there is room for. The age gives way
     to the name, then how it is, which the sign says at least; the name only where it has no room alone.
     """
@@ -321,10 +338,12 @@ def _head(agent: AgentView, width: int, age: str, chosen: bool, said: Content, t
     short = Content.assemble(state, " ", news) if news else state
     wordings = ((said, tail), (short, tail), (state, tail), (short, none), (state, none), (news, none), (none, none))
     lengths = ((one, end, sum(part.cell_length + bool(part) for part in (one, end))) for one, end in wordings)
-    whole = ((one, end) for one, end, length in lengths if length + cell_len(called) <= room)
+    whole = ((one, end) for one, end, length in lengths if length + max(names, cell_len(called)) <= room)
     said, tail = next(whole, (none, none))
     room -= sum(part.cell_length + bool(part) for part in (said, tail))
     name = Content.styled(fit_middle(called, max(1, room)), f"bold{' underline' * chosen}")
+    if said.cell_length:
+        name = name.pad_right(max(0, names - name.cell_length))
     room -= name.cell_length
     if task and room >= _TASK:
         said = Content.assemble(said, (f" · {task}", _MUTED)).truncate(said.cell_length + room, ellipsis=True)

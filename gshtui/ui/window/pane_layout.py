@@ -136,10 +136,10 @@ def arrange(layout: PaneLayout, width: int, height: int) -> Arrangement:
         return Arrangement(0, width, (layout.zoomed,), (1,), centre=False, **frame)
     if layout.zoomed in LEFT:
         return Arrangement(width, 0, (), (), centre=False, **frame)
-    share = 15 if right_panes else 26
+    share = 15 if right_panes else 29
     left = 0
     if layout.shown("agents", width) and not layout.zoomed:
-        left = _column(layout.left, min(width * share // 100, width - 1 - STAGE), 20, 34)
+        left = _column(layout.left, min(width * share // 100, width - 1 - STAGE), 20, 36)
     fitting = min(width * 26 // 100, width - (left or -1) - 2 - STAGE)
     right = _column(layout.right, fitting, 28, 56) if right_panes and not layout.zoomed else 0
     if left and width - left - 1 < MIN_CENTRE + 14:
