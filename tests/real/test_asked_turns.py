@@ -192,7 +192,7 @@ async def test_a_hub_that_is_stopped_costs_a_second_and_the_face_does_it_itself(
 def test_a_question_is_answered_at_the_terminal_that_asked(project: Path, key: bytes, code: int, made: bool) -> None:
     with contextlib.closing(WarmPtyChild(["gsh", "run touch x"], project)) as child:
         child.go()
-        child.read_until(lambda: b" deny with reason\r\n" in child.output and child.output.endswith(b"\r\n? "))
+        child.read_until(lambda: b" deny with reason\r\n" in child.output and child.output.endswith(b"\r\nAnswer: "))
         child.write(key)
         assert child.wait() == code
         assert (project / "x").exists() == made

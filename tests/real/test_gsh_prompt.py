@@ -16,7 +16,7 @@ from tests.kit.loopback.script import Say
 from tests.kit.pty_child import PtyChild, WarmPtyChild
 from tests.kit.storms import seeds
 
-ANSWERS = b"\r\n? "
+ANSWERS = b"\r\nAnswer: "
 
 
 @pytest.fixture

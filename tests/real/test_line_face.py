@@ -53,7 +53,7 @@ def converse(child: PtyChild) -> None:
     child.go()
     says(b"main> ")
     at = type(b"make a file\n")
-    says(b"\r\n? ", at)
+    says(b"\r\nAnswer: ", at)
     asked = child.output[at:]
     assert asked.index(b"touch made.txt") < asked.index(b"deny with reason") < asked.index(b"sandboxed"), asked
     at = type(b"1")
@@ -234,6 +234,24 @@ def test_agents_that_are_over_need_nobody(capfd: pytest.CaptureFixture[str]) -> 
     ):
         face.run_line(line)
         assert capfd.readouterr().out.splitlines() == said
+
+
+def test_who_asks_in_another_folder_is_told_with_that_folder(capfd: pytest.CaptureFixture[str]) -> None:
+    asks = OpenQuestion("q", "Run make test?", choices=(QuestionChoice("1", "Yes"),))
+    far = agent_row(id="0007", name="fix", home="/src/other", status="waiting", needs_you=True, question=asks)
+
+    class Face(LineFace):
+        def _agents(self) -> list[AgentRow] | int:
+            self._elsewhere = frozenset({"0007"} if far in listed else ())
+            return listed
+
+    face, listed = Face(), [far]
+    face.run_line("/questions")
+    told = "fix in /src/other needs you. It asks: Run make test? /agent answer 0007 has its choices.\n"
+    assert capfd.readouterr().out == told
+    listed = []
+    face.run_line("")
+    assert "no longer" not in capfd.readouterr().out
 
 
 def test_each_word_of_the_window_says_what_does_it_here(capfd: pytest.CaptureFixture[str]) -> None:

@@ -91,7 +91,7 @@ def test_a_key_means_what_is_offered() -> None:
     assert answered(with_pattern, "3", "\r", gap=0.3) is None, "nobody has read the rule"
     assert answered(with_pattern, "3", "1", "x", "\x1b[A", "\x1b", "4") == KeyChosen("a", "deny")
     assert "always" not in approval_prompt.key_hints(plain) and "make …" not in approval_prompt.question_text(plain)
-    assert approval_prompt.key_hints(with_pattern).endswith("reason\n  always allow would add: make …\n? ")
+    assert approval_prompt.key_hints(with_pattern).endswith("reason\n  always allow would add: make …\nAnswer: ")
 
 
 def test_what_is_no_answer_is_told_once_a_run() -> None:
@@ -102,7 +102,7 @@ def test_what_is_no_answer_is_told_once_a_run() -> None:
         reader.show(0.0)
         for number, piece in enumerate(pieces):
             reader.feed(piece, 1.0 + 0.1 * number)
-        assert told == ["\nOne key answers, without enter: wait a second, then press it.\n? "] * said
+        assert told == ["\nOne key answers, without enter: wait a second, then press it.\nAnswer: "] * said
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.05, 1.0])

@@ -52,7 +52,8 @@ _LINES = 60
 """Lines of a detail or a diff to show; further ones are only counted."""
 _REASON = 2_000
 _ONE_KEY = "One key answers, without enter: wait a second, then press it."
-_RULE_KEYS = "enter to save it and allow · e to edit it · escape to go back ? "
+_RULE_KEYS = "enter to save it and allow · e to edit it · escape to go back: "
+_ANSWER = "Answer: "
 _ERASE, _CLEAR, _ENTER, _ESCAPE = ("\x7f", "\x08"), ("\x15",), ("\r", "\n"), ("\x1b",)
 
 
@@ -64,7 +65,7 @@ def question_text(request: ApprovalRequested) -> str:
 
 def key_hints(request: ApprovalRequested) -> str:
     """The keys that answer it, one below the other, and then what is said besides."""
-    return "\n".join((list_of(offers(request)), *(f"  {line.text}" for line in question_parts(request).tail), "? "))
+    return "\n".join((list_of(offers(request)), *(f"  {line.text}" for line in question_parts(request).tail), _ANSWER))
 
 
 def rule_text(rule: str) -> str:
@@ -129,7 +130,7 @@ class KeyReader:
         begins, self._pressed = at - self._pressed >= PAUSE, at
         outcome = self._keys.press(meaning or "words", at)
         if isinstance(outcome, Swallowed | Passed) and begins:
-            self._say(f"\n{_ONE_KEY}\n? ")
+            self._say(f"\n{_ONE_KEY}\n{_ANSWER}")
         if isinstance(outcome, ReasonBegun):
             self._reason = ""
             self._say("why not? " if outcome.question else "too soon; press enter, then answer: ")

@@ -24,7 +24,6 @@ from gshtui.text.sanitise import one_line
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import AgentRow, GuardMode
     from gshtui.bus.event import Event
-    from gshtui.fleet.core.agent_calls import AgentList
     from gshtui.headless.progress import Progress
     from gshtui.hub.hub import Hub
 
@@ -79,6 +78,8 @@ class LineFace:
         """Whether the last command is a kept prompt."""
         self._known: Mapping[str, tuple[str, str]] | None = None
         """Name and state of each agent, as they were last said."""
+        self._elsewhere: frozenset[str] = frozenset()
+        """The agents of other folders that ask something."""
         self._looks = True
         """Whether the list of agents is read before each line."""
 
@@ -202,24 +203,26 @@ class LineFace:
         """A line for each agent that is not as it was, or for all. `again`: repeat questions that were said before."""
         if not (self._looks or everything or again):
             return
+        strangers = self._elsewhere
         rows = self._agents()
         if isinstance(rows, int):  # why was said, once
             self._looks = rows == exits.INTERRUPTED
             return
         self._looks, said = True, False
-        states = {row.id: (one_line(row.name, 40), _state(row)) for row in rows}
+        states = {row.id: (self._called(row), _state(row)) for row in rows}
         over = [row.id for row in rows if row.ended]
         # Those that had ended before are no news.
         before = {id: states[id] for id in over} if self._known is None else self._known
         self._known = states
-        for id in before.keys() - states.keys():
+        for id in before.keys() - states.keys() - strangers:
             streams.result(f"{before[id][0]} is no longer listed.")
         for row in rows:
             name, now = states[row.id]
             asks = row.needs_you
             if before.get(row.id) != (name, now) or (everything and not row.ended) or (again and asks):
                 said = True
-                opens = f" /agent answer {shlex.quote(name)} has its choices." if asks else ""
+                whose = row.id if row.id in self._elsewhere else shlex.quote(name)
+                opens = f" /agent answer {whose} has its choices." if asks else ""
                 streams.result(f"{name} {now}{opens}")
         if not said and again:
             streams.result("Nothing waits for you.")
@@ -228,22 +231,34 @@ class LineFace:
         elif not said and everything:
             streams.result("No other agents here. /spawn to start one.")
 
+    def _called(self, row: AgentRow) -> str:
+        """An agent's name, with its folder where that is another one."""
+        name = one_line(row.name, 40)
+        return f"{name} in {one_line(row.home, 200)}" if row.id in self._elsewhere else name
+
     def _agents(self) -> list[AgentRow] | int:
-        """The agents in terminals of this folder; or the exit code, once it was said why they cannot be listed."""
+        """The agents in terminals of this folder, and those of others that ask something; or the exit code, once it was
+        said why they cannot be listed.
+        """
         from gshtui.fleet.core.agent_calls import FLEET_PARTS, ListAgents
         from gshtui.headless.commands.command_hub import HubNeeds, on_hub
         from gshtui.headless.runner import run_command, until_stopped
 
         found: list[AgentRow] = []
 
-        async def listed(hub: Hub, _progress: Progress) -> AgentList:
-            return await hub.call(ListAgents(windows=False))
+        async def listed(hub: Hub, _progress: Progress) -> list[AgentRow]:
+            here = (await hub.call(ListAgents(windows=False))).rows
+            known = {row.id for row in here}
+            everywhere = (await hub.call(ListAgents(windows=False, everywhere=True))).rows
+            others = [row for row in everywhere if row.needs_you and row.id not in known]
+            self._elsewhere = frozenset(row.id for row in others)
+            return [*here, *others]
 
         async def work() -> int:
             agents = await on_hub(HubNeeds(FLEET_PARTS, waiting="Looking at the agents"), listed)
             if isinstance(agents, int):
                 return agents
-            found.extend(agents.rows)
+            found.extend(agents)
             return exits.DONE
 
         code = run_command(lambda stop: until_stopped(work(), stop))
