@@ -315,6 +315,8 @@ def test_the_header_says_cost_and_effort_shorter_before_it_leaves_the_model_out(
     assert "Claude Sonnet 5.5 low" in wide and "$0.0057" in wide
     framed = draw_header(state, 120, model=False).plain
     assert "Claude" not in framed and "$0.0057" in framed, "the input's frame names it"
+    other = draw_header(state, 120, model=False, named=True).plain
+    assert "main:" in other and "main:" not in framed, "the input's frame names another agent"
     narrow = draw_header(state, 64, model=True).plain
     assert len(narrow) == 64 and "Claude Sonnet 5.5 " in narrow and " low" not in narrow and "<$0.01" in narrow
 

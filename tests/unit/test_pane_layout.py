@@ -151,3 +151,12 @@ def test_content_that_comes_and_goes_takes_no_pane_from_under_the_eyes(
     assert changed.shown(front, width)
     assert changed.with_empty(frozenset(), "").with_empty(empty, "").peeked == frozenset()
     assert not any(changed.shown(pane, width) for pane in empty - {front} - layout.peeked - layout.empty)
+
+
+def test_a_timeline_beside_other_panes_is_no_higher_than_its_chart_needs() -> None:
+    found = arrange(PaneLayout(), 200, 50)
+    rows = 48 * found.weights[-1] // sum(found.weights)
+    assert found.right_panes == RIGHT and rows == 12
+    assert arrange(PaneLayout(hidden=frozenset((SHELL, CONTEXT))), 200, 50).weights == (3,), "alone it has all of them"
+    higher = PaneLayout().heightened(TIMELINE, 4, {SHELL: 16, CONTEXT: 20, TIMELINE: 12})
+    assert arrange(higher, 200, 50).weights == (16, 16, 16), "nor is it lower than the person wants"

@@ -220,8 +220,8 @@ def examine_terminal(environ: Mapping[str, str]) -> list[Finding]:
         findings.append(Finding(group, "TMUX_TMPDIR", "problem", said, fix))
     if os.isatty(1):
         columns, rows = shutil.get_terminal_size()
-        fits = columns >= 80 and rows >= 24
-        fix = "" if fits else "80x24 or more shows all panes"
+        fits = columns >= 61 and rows >= 20
+        fix = "" if fits else "61x20 or more has room for everything"
         findings.append(Finding(group, "size", "ok" if fits else "note", f"{columns}x{rows}", fix))
     return findings
 

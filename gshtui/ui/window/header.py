@@ -168,23 +168,31 @@ class HeaderBar(Widget):
         self.refresh()
 
     def render(self) -> RenderResult:
-        drawn = draw_header(self.state, self.size.width, model=self.elsewhere or self.screen.size.height < FRAMED)
+        low = self.screen.size.height < FRAMED
+        drawn = draw_header(self.state, self.size.width, model=low and not self.elsewhere, named=self.elsewhere)
         start = drawn.plain.find("◆") - 1
         self._waits = (start, start + 13) if self.state.waiting else (0, 0)
         return drawn
 
 
-def draw_header(state: HeaderState, width: int, *, model: bool) -> Content:
-    """The line, exactly `width` cells. `model`: it names the model, since the input's frame does not."""
+def draw_header(state: HeaderState, width: int, *, model: bool, named: bool = False) -> Content:
+    """The line, exactly `width` cells.
+
+    Args:
+        model: it names the model, since the input's frame does not.
+        named: it names the agent whose figures these are, since the input's frame names another one.
+    """
     left = [Content.styled(" gsh ", "bold reverse $primary"), Content.assemble(" ", (state.project, "bold"))]
     if state.branch:
         left.append(Content.styled(f" ({state.branch})", "$foreground-muted"))  # no agent's name
     right = _right(state)
     if not model:
         right.pop("model", None)
+    if not named:
+        right.pop("agent", None)
     # Without room a cost below a cent and the model without its effort are said shorter; then are dropped, in this
-    # order: model, branch, cost, meter, hub, mode; who waits and the project stay.
-    for name in ("", "shorter", "model", "branch", "cost", "meter", "hub", "mode", "waits"):
+    # order: model, branch, cost, meter, agent, hub, mode; who waits and the project stay.
+    for name in ("", "shorter", "model", "branch", "cost", "meter", "agent", "hub", "mode", "waits"):
         if name == "shorter":
             right |= _shorter(state.agent)
         right.pop(name, None)
@@ -205,6 +213,7 @@ def _right(state: HeaderState) -> dict[str, Content]:
         words = f" ◆ {state.waiting} need{'s' * (state.waiting == 1)} you "
         parts["waits"] = Content.styled(words, "bold reverse $warning")
     if agent is not None:
+        parts["agent"] = Content.styled(f"{state.front}:", "$foreground-muted")
         if agent.mode not in (None, "ask"):  # the input's frame says the usual one, too
             parts["mode"] = Content.styled(f" {agent.mode} ", _MODES[agent.mode])
         if agent.model:

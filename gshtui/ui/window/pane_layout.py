@@ -25,6 +25,8 @@ WIDE = 150
 _STRIP = (96, 24)
 """Columns and rows of the terminal from which on there is such a strip."""
 _WEIGHTS = {"shell": 3, "context": 4, "timeline": 3}
+_CHART = 12
+"""The most rows of a timeline beside other panes, unless the person gives it more."""
 SIDES = frozenset((*LEFT, *RIGHT))
 
 
@@ -154,6 +156,10 @@ def arrange(layout: PaneLayout, width: int, height: int) -> Arrangement:
     gone = layout.hidden >= SIDES
     strip = tuple(pane for pane in RIGHT if pane not in shown) if room and not gone and not layout.zoomed else ()
     weights = tuple(layout.weights.get(pane, 1) for pane in shown)
+    if shown[1:] and shown[-1] == "timeline" and layout.weights == _WEIGHTS:
+        *others, last = weights
+        chart = min(_CHART, rows * last // sum(weights))
+        weights = (*(weight * (rows - chart) for weight in others), chart * sum(others))
     return Arrangement(left, right, shown, weights, strip=strip, **frame)
 
 
