@@ -297,6 +297,21 @@ def test_a_question_has_the_programs_own_words() -> None:
     assert [(choice.key, choice.label) for choice in asked.choices] == [("1", "Go on")]
 
 
+def test_further_arguments_are_a_row_each_and_none_looks_like_another() -> None:
+    arguments = {"timeout": 60, "force": True, "note": "fine\nin /tmp", "env": {"A": "ü"}, "empty": "", "pad": " x"}
+    report = CallReport("1", title="deploy", kind="other", arguments=arguments)
+    rows = question_of(report, [Option("a", "Go on", "allow_once")]).detail.split("\n")
+    assert rows == [
+        "timeout: 60",
+        "force: true",
+        "note: fine",
+        "  in /tmp",
+        'env: {"A": "ü"}',
+        'empty: ""',
+        'pad: " x"',
+    ]
+
+
 def _change(before: str | None, after: str) -> dict[str, Any]:
     change = {"type": "diff", "path": "a", "oldText": before, "newText": after}
     return {"kind": "edit", "title": "a", "content": [change]}

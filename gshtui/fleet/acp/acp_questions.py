@@ -254,6 +254,13 @@ def _meaning(option: Option) -> Meaning:
     return "mode" if meaning_of(option.name) == "mode" else _KINDS.get(option.kind, "")
 
 
+def _named(name: str, value: object) -> str:
+    """An argument as `name: value`. Its further lines are indented, so that none looks like another argument."""
+    is_plain = isinstance(value, str) and value.strip() and value == value.strip()
+    text = value if is_plain else json.dumps(value, ensure_ascii=False)
+    return f"{visible(name, counted=False)}: {visible(str(text), counted=False)}".replace("\n", "\n  ")
+
+
 def question_of(report: CallReport, options: Sequence[Option]) -> OpenQuestion:
     """The question to a person."""
     title, diff = report.title or "", report.diff or ""
@@ -274,8 +281,7 @@ def question_of(report: CallReport, options: Sequence[Option]) -> OpenQuestion:
         and not (name in _PATHS and value in paths)
         and not (diff and name in _TEXTS)
     }
-    if untold:
-        parts.append(visible(json.dumps(untold, indent=1, ensure_ascii=False), counted=False))
+    parts += [_named(name, value) for name, value in untold.items()]
     if report.text:
         parts.append(report.text)
     detail = "\n".join(parts)

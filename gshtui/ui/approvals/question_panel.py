@@ -29,7 +29,7 @@ _WIDE = 70
 _LISTED = 24
 """Rows of the window from which on the answers are a list, whatever else there is to show."""
 _BESIDE = 40
-"""Rows of the window from which on a change stands below the row that waits, if a third of them has room for all of it."""
+"""Rows of the window from which on a change is shown below its row, if a third of them has room for all of it."""
 _MORE = 14
 """Cells of the title in which the rows out of sight are counted."""
 

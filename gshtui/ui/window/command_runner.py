@@ -296,6 +296,10 @@ class CommandRunner:
             report_unexpected("the values of a command", fault)
         if known and not self._app.input_text and self._app.bench.focused is place:
             self._app.write(begun)  # who has gone elsewhere meanwhile is not led back
+        elif not known and error.hint.startswith(f"Usage: {begun[1:]}<agent>"):
+            self._show_failure(
+                line, UsageError("There is no agent to choose.", hint="/spawn to start one."), typed=True
+            )
         else:
             self._show_failure(line, error, typed=True)
 
