@@ -156,7 +156,7 @@ def arrange(layout: PaneLayout, width: int, height: int) -> Arrangement:
     gone = layout.hidden >= SIDES
     strip = tuple(pane for pane in RIGHT if pane not in shown) if room and not gone and not layout.zoomed else ()
     weights = tuple(layout.weights.get(pane, 1) for pane in shown)
-    if shown[1:] and shown[-1] == "timeline" and layout.weights == _WEIGHTS:
+    if len(shown) > 1 and "timeline" in shown and layout.weights == _WEIGHTS:
         *others, last = weights
         chart = min(_CHART, rows * last // sum(weights))
         weights = (*(weight * (rows - chart) for weight in others), chart * sum(others))
