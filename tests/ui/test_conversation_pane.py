@@ -100,11 +100,11 @@ class Host(ThemedApp[None]):
 
 async def test_it_is_a_consumer_and_says_what_will_appear() -> None:
     app = Host()
-    async with app.run_test(size=(60, 12)) as pilot:
+    async with app.run_test(size=(70, 8)) as pilot:
         assert isinstance(app.pane, EventConsumer)
         await app.opened(pilot)
         shown = " ".join(row.strip() for row in screen_rows(app.pane.transcript))
-        assert "f8 start an agent · f3 resume · / commands" in shown
+        assert "f8 start an agent · f3 resume a conversation · f2 choose a model" in shown
         assert app.asked == []
 
 
@@ -137,7 +137,7 @@ async def test_without_a_model_it_says_in_a_few_rows_what_to_do() -> None:
         assert len(rows) == 2, "one next step"
         app.pane.consume([ModelChanged(agent="0001", provider="offline", model="offline")])
         app.pane.consume([ModelChanged(agent="main", provider="anthropic", model="m")])
-        assert "f8 start an agent" in " ".join(screen_rows(app.pane.transcript))
+        assert "f8  start an agent" in " ".join(screen_rows(app.pane.transcript))
 
 
 async def test_a_turn_from_the_prompt_to_its_end() -> None:
@@ -343,7 +343,7 @@ async def test_a_conversation_that_is_being_loaded_does_not_look_empty() -> None
         assert "needle in output 599" in "".join(screen_rows(app.pane.transcript))
         app.pane.consume([SessionOpened(agent="main", session="t", title="", cwd="/", messages=0)])
         await wait_until_drawn(pilot, app.pane.transcript)
-        assert any("f8 start an agent" in row for row in screen_rows(app.pane.transcript))
+        assert any("start an agent" in row for row in screen_rows(app.pane.transcript))
 
 
 @pytest.mark.parametrize(("changed", "rows", "whole"), [(1, 9, True), (1, 2, True), (1, 1, False), (30, 50, False)])
@@ -371,3 +371,14 @@ async def test_a_call_that_waits_shows_its_change_and_knows_whether_all_of_it_is
             app.pane.transcript.scroll_rows(-6)
             await wait_until_drawn(pilot, app.pane.transcript)
             assert not app.pane.transcript.shows_change("c", diff)
+
+
+@pytest.mark.parametrize("size", [(61, 20), (80, 24), (200, 50)])
+async def test_the_keys_that_help_first_stand_in_a_column_beside_the_input(size: tuple[int, int]) -> None:
+    app = Host()
+    async with app.run_test(size=size) as pilot:
+        await app.opened(pilot)
+        rows = screen_rows(app.pane.transcript)
+        named = [(at, row.index(key)) for at, row in enumerate(rows) for key in ("f8  ", "f3  ", "f7  ") if key in row]
+        assert len(named) == 3 and len({column for _, column in named}) == 1, rows
+        assert named[-1][0] == len(rows) - 2

@@ -46,7 +46,13 @@ LoadFailure = Callable[[str], Awaitable[TurnFinished | None]]
 PAGE = 200
 """Messages loaded at a time."""
 _PROGRAM = "gsh-tui: one window for your shell and all your AI agents"
-_EMPTY = "{agents.spawn} start an agent · {app.sessions} resume · / commands"
+_EMPTY = """\
+{agents.spawn}\tstart an agent: ours, Claude Code, Codex or any other
+{app.sessions}\tresume a conversation
+{app.models}\tchoose a model
+{diff.open}\treview changed files
+{context.inspect}\tread what the model is sent"""
+"""Keys and what they do; without room for a row each, the first three stand side by side."""
 _OFFLINE = "No model connected: {app.setup} to connect one."
 
 
@@ -253,7 +259,7 @@ class ConversationPane(Vertical):
         elif self._hint == _OFFLINE:
             self.transcript.show_empty(_OFFLINE, _PROGRAM, self._place)
         elif self._hint == _EMPTY:
-            self.transcript.show_empty(self._step or _EMPTY, _PROGRAM, self._place)
+            self.transcript.show_empty(f"{self._step}\n\n{_EMPTY}" if self._step else _EMPTY, _PROGRAM, self._place)
         else:
             self.transcript.show_empty(self._hint)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from textual.color import Color
 from textual.strip import Strip
@@ -113,12 +113,18 @@ class TranscriptPainter:
         page = self._document.page
         if self._document.sheets or not self.empty:
             return Strip.blank(self.width, page.palette.text)
-        runs = [Segment(with_keys(self._widget, self.empty), page.palette.muted)]
-        if self.heading:
-            place = f"{fit_middle(self.place, page.width - 2 * GUTTER)}\n" if self.place else ""
-            runs[:0] = [Segment(f"{self.heading}\n", page.palette.title), Segment(f"{place}\n", page.palette.text)]
-        lines: list[StyledLine] = wrapped(runs, page.width)
-        at = y - max(0, ((self._viewport.height or self._widget.size.height) - len(lines)) // 2)
+        height = self._viewport.height or self._widget.size.height
+        place = f"{fit_middle(self.place, page.width - 2 * GUTTER)}\n" if self.place else ""
+        head = [Segment(f"{self.heading}\n", page.palette.title), Segment(f"{place}\n", page.palette.text)]
+        words = with_keys(self._widget, self.empty)
+        for said in (_in_columns(words), _side_by_side(words)):
+            lines: list[StyledLine] = wrapped(
+                [*head * bool(self.heading), Segment(said, page.palette.muted)], page.width
+            )
+            if len(lines) < height - _AROUND and all(line.cells <= page.width for line in lines):
+                break
+        above = max(0, height - len(lines))
+        at = y - (max(0, above - 1) if "\t" in words else above // 2)  # keys stand beside the input
         line = lines[at] if 0 <= at < len(lines) else StyledLine(())
         spare = max(0, self.width - line.cells) // 2
         return line.strip_with(Segment(" " * spare, page.palette.text), self.width, page.palette.text)
@@ -134,6 +140,29 @@ class TranscriptPainter:
         before = max(0, (self.width - cell_len(words)) // 2)
         line = Strip([Segment(" " * before, page.palette.text), Segment(words, page.palette.badge)])
         return line.adjust_cell_length(self.width, page.palette.text)
+
+
+_AROUND = 2
+"""Rows around what is said while there are no entries."""
+_BESIDE = 3
+"""Keys that are named where there is no room for a row each."""
+
+
+def _in_columns(words: str) -> str:
+    """Keys and what they do in two columns, all rows of one length."""
+    rows = [row.split("\t") for row in words.split("\n")]
+    keys, about = (max((cell_len(row[at]) for row in rows if len(row) > 1), default=0) for at in (0, 1))
+    return "\n".join(
+        f"{set_cell_size(row[0], keys)}  {set_cell_size(row[1], about)}" if len(row) > 1 else row[0] for row in rows
+    )
+
+
+def _side_by_side(words: str) -> str:
+    """The same in a row."""
+    rows = words.split("\n")
+    keys = [row.replace("\t", " ").partition(":")[0] for row in rows if "\t" in row][:_BESIDE]
+    said = "\n".join(row for row in rows if "\t" not in row).rstrip()
+    return said or " · ".join(keys)
 
 
 def empty_page() -> Page:
