@@ -150,10 +150,10 @@ def commands(port: ModePort) -> list[AnyCommand]:
             ChangeMode(mode="yolo", agent=row.id, agreed=True),
             "Run everything unasked?",
             f"In yolo mode, {row.name} runs every command, write and network access without a question, and outside "
-            "the sandbox: with your rights, on your files, with what you are logged in to. Still refused is only what "
-            "always is, or what a rule denies.",
+            "the sandbox: with your rights, on your files, with what you are logged in to. Rules that deny still hold, "
+            "and so does what is always refused.",
             yes="Yes, yolo",
-            note="It ends with the process of the agent, and with shift+tab or `/mode ask`.",
+            note="It lasts until the agent ends, or you press shift+tab or run `/mode ask`.",
         )
 
     async def shows(_invocation: Invocation, changed: ChangedMode) -> View | None:

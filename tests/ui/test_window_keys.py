@@ -501,6 +501,10 @@ async def prompt(here: Real) -> None:
     await here.until(lambda: here.input.text == "/session archive " and here.area.popup.is_open)
     await here.press("tab")
     assert here.input.text == f"/session archive {here.app.session} ", "who wants one chooses it"
+    await here.press("escape", "ctrl+u")
+    await here.type("/agent kill")
+    await here.press("escape", "enter")
+    await here.until(lambda: "no agent to choose" in here.app.bench.query_one(Transcript).document.sheets[-1].text)
     await here.press("escape", "ctrl+u", "@")
     await here.type("READ")
     await here.until(lambda: here.area.popup.is_open)
