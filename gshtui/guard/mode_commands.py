@@ -166,7 +166,7 @@ def commands(port: ModePort) -> list[AnyCommand]:
     return [
         group(
             "mode",
-            "Show or change how much an agent may do before it asks",
+            "Show or change what runs without a question",
             Action(ShowModes, show, _render_list),
             Action(ChangeMode, change, _render_changed, asks, shows, effect=Effect.WRITE, positions=("mode", "agent")),
             bare="show",

@@ -25,6 +25,7 @@ class ModelsScreen(Picker):
     """
 
     BINDINGS = [bind("model.effort", "effort")]
+    RIGHT = ("window",)
 
     def __init__(
         self, models: Sequence[ListedModel], whose: str, harder: Callable[[], Awaitable[Sequence[ListedModel]]]
