@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +14,23 @@ from hypothesis import strategies as st
 from gshtui.agents.prompts.prompt_expansion import MOST_INSERTED, expand, read_arguments
 from gshtui.agents.prompts.prompt_store import KeptPrompt, PromptError
 from gshtui.bus.events.approval_events import DENIED, REASON
+from gshtui.bus.messages import ResultStatus, ToolResult
 from tests.kit.storms import examples
 
 
-@dataclass
-class Answer:
-    status: str
-    content: str
+def answer(status: ResultStatus, content: str) -> ToolResult:
+    return ToolResult("c", "tool", content, status)
 
 
-async def in_bash(tool: str, arguments: dict[str, object]) -> Answer:
+async def in_bash(tool: str, arguments: dict[str, object]) -> ToolResult:
     """The tools, without a guard: commands in a real shell, files from the disk."""
     if tool == "read":
         path = Path(str(arguments["path"]))
-        return Answer("ok", path.read_text()) if path.exists() else Answer("error", "There is no such file.")
+        return answer("ok", path.read_text()) if path.exists() else answer("error", "There is no such file.")
     ran = await asyncio.to_thread(
         subprocess.run, ["bash", "-c", str(arguments["command"])], capture_output=True, text=True, check=False
     )
-    return Answer("ok" if ran.returncode == 0 else "error", ran.stdout + ran.stderr)
+    return answer("ok" if ran.returncode == 0 else "error", ran.stdout + ran.stderr)
 
 
 async def text_of(body: str, args: str = "", tools: Any = in_bash, **fields: Any) -> str:
@@ -60,8 +58,8 @@ async def test_commands_and_files(tmp_path: Path) -> None:
 
 
 async def test_what_the_guard_denies_is_said() -> None:
-    async def denies(_tool: str, _arguments: dict[str, object]) -> Answer:
-        return Answer("denied", f"{DENIED}{REASON}too slow")
+    async def denies(_tool: str, _arguments: dict[str, object]) -> ToolResult:
+        return answer("denied", f"{DENIED}{REASON}too slow")
 
     with pytest.raises(PromptError, match=r"was not allowed: You denied this call\. Your reason: too slow"):
         await text_of("!{make}", tools=denies)

@@ -12,9 +12,10 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from gshtui.agents.prompts.prompt_expansion import PromptToolAnswer, expand, read_arguments
+from gshtui.agents.prompts.prompt_expansion import expand, read_arguments
 from gshtui.agents.prompts.prompt_store import KeptPrompt, PromptError, PromptSource, PromptStore, read_prompts
 from gshtui.bus.events.agent_events import PromptSubmitted
+from gshtui.bus.messages import ToolResult
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -85,7 +86,7 @@ class PromptCommands:
         self,
         cwd: Path,
         environ: Mapping[str, str],
-        use_tool: Callable[[str, str, dict[str, object]], Awaitable[PromptToolAnswer]],
+        use_tool: Callable[[str, str, dict[str, object]], Awaitable[ToolResult]],
         sources: Callable[[], Sequence[PromptSource]] = tuple,
     ) -> None:
         self._cwd = cwd
@@ -166,7 +167,7 @@ class PromptCommands:
     async def _sent(self, invocation: Invocation, name: str, args: str) -> Outcome:
         """The outcome that a window turns into a turn of the agent in front."""
 
-        async def use(tool: str, arguments: dict[str, object]) -> PromptToolAnswer:
+        async def use(tool: str, arguments: dict[str, object]) -> ToolResult:
             return await self._use_tool(invocation.agent, tool, arguments)
 
         prompt = (await self.store()).get(name, invocation.addressed)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Protocol
 
 import msgspec
 
 from gshtui.agents.prompts.prompt_store import KeptPrompt, PromptError
 from gshtui.bus.events.approval_events import denied_by_you
+from gshtui.bus.messages import ToolResult
 from gshtui.text.sanitise import one_line
 
 MOST_INSERTED = 20
@@ -28,19 +28,7 @@ _PIECES = re.compile(
 """What is replaced; everything else stands as it is written."""
 
 
-class PromptToolAnswer(Protocol):
-    """What a tool gave."""
-
-    @property
-    def status(self) -> str:
-        """ok, error, denied, timeout or cancelled."""
-        ...
-
-    @property
-    def content(self) -> str: ...
-
-
-UseTool = Callable[[str, dict[str, object]], Awaitable[PromptToolAnswer]]
+UseTool = Callable[[str, dict[str, object]], Awaitable[ToolResult]]
 """(tool, arguments) → its answer; a call of the agent that gets the prompt."""
 
 

@@ -20,14 +20,14 @@ from gshtui.system.tasks import start_job
 
 if TYPE_CHECKING:
     from gshtui.agents.prompts.commands import PromptCommands
-    from gshtui.agents.prompts.prompt_expansion import PromptToolAnswer
+    from gshtui.bus.messages import ToolResult
     from gshtui.mcp_client.sdk_session import SdkSession
 
 
 def provide_prompts(hub: Hub) -> None:
     """Provide for `prompt` and `prompts`, and offer soon a command for each kept prompt of the folder."""
 
-    async def use_tool(agent: str, tool: str, arguments: dict[str, object]) -> PromptToolAnswer:
+    async def use_tool(agent: str, tool: str, arguments: dict[str, object]) -> ToolResult:
         return await _use_tool(hub, agent, tool, arguments)
 
     def prompts() -> PromptCommands:
@@ -66,7 +66,7 @@ async def register_prompts(hub: Hub, prompts: PromptCommands) -> None:
             hub.registry.register(prompts.of_prompt(prompt))
 
 
-async def _use_tool(hub: Hub, agent: str, tool: str, arguments: dict[str, object]) -> PromptToolAnswer:
+async def _use_tool(hub: Hub, agent: str, tool: str, arguments: dict[str, object]) -> ToolResult:
     """A call of the agent that gets the prompt; where it lives elsewhere, of this hub's own. Raises `ExpectedError`."""
     local = hub.local_agent(agent) or hub.local_agent(hub.options.agent)
     if local is None:
