@@ -8,8 +8,10 @@ from collections.abc import Sequence
 import pytest
 from textual.geometry import Region
 from textual.pilot import Pilot
+from textual.widget import Widget
 
 from gshtui.ui.kit.transcript.transcript import Transcript
+from gshtui.ui.kit.widgets.tabs import Deck
 from gshtui.ui.prompt.prompt_completion import CompletionItem
 from gshtui.ui.window.pane_frame import PaneStrip
 from gshtui.ui.window.pane_layout import PaneLayout
@@ -111,6 +113,28 @@ async def test_a_key_that_goes_to_the_conversation_before_it_is_there_arrives_in
     async with app.run_test(size=(80, 24)) as pilot:
         assert not app.query(Transcript)
         app.simulate_key(key)
+        await wait_until(pilot, lambda: app.query(Transcript))
+        await wait_until(pilot, lambda: isinstance(app.focused, Transcript), lambda: app.focused)
+
+
+@pytest.mark.parametrize("late", [False, True])
+async def test_such_a_key_arrives_in_it_also_in_the_last_moment(late: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill = Deck.fill
+
+    async def filled(deck: Deck, widget: Widget) -> None:
+        place = deck.query_one("#chat")
+        mount = place.mount
+
+        async def mounted(widget: Widget) -> None:
+            await mount(widget)
+            place.focus() if late else deck.screen.set_focus(place)
+
+        monkeypatch.setattr(place, "mount", mounted)
+        await fill(deck, widget)
+
+    monkeypatch.setattr(Deck, "fill", filled)
+    app = Window()
+    async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: app.query(Transcript))
         await wait_until(pilot, lambda: isinstance(app.focused, Transcript), lambda: app.focused)
 

@@ -54,3 +54,22 @@ def test_what_blocks_is_named_each_time_with_its_stack(seen: threading.Event) ->
                 f"hog ({__file__}:{hog.__code__.co_firstlineno}) blocked everything else for "
             )
             assert "seen.wait()" in blocked.__notes__[0]
+
+
+def test_what_comes_from_outside_is_work_and_what_was_planned_is_none() -> None:
+    selector, counts = WatchedSelector(), list[int]()
+    worked = list[None]()
+
+    async def live() -> None:
+        loop = asyncio.get_running_loop()
+        selector.worked = lambda: worked.append(None)
+        planned = asyncio.Event()
+        loop.call_later(0, planned.set)
+        await planned.wait()
+        counts.append(len(worked))
+        await loop.run_in_executor(None, lambda: None)
+        counts.append(len(worked))
+
+    with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selector)) as runner:
+        runner.run(live())
+    assert counts[0] == 0 < counts[1]
