@@ -237,19 +237,14 @@ class ApprovalsPane(Vertical, can_focus=True):
         self._keys.show_row(request.approval, self._clock())
         opened = self.has_class("-open")
         if self._sight.is_seen(request, opened=opened):
-            asked = self.state.programs.get(request.approval)
+            asked, lines = self.state.programs.get(request.approval), opened or self._sight.below
             self._keys.show_question(
                 request.approval,
                 choices(self.state.offered),
                 self._clock(),
-                unread=unread_answers(self.state, hidden=self._shows_lines and self.query_one(QuestionView).unread),
+                unread=unread_answers(self.state, hidden=lines and self.query_one(QuestionView).unread),
                 twice=changing(asked) if asked is not None else frozenset[str](),
             )
-
-    @property
-    def _shows_lines(self) -> bool:
-        """Whether the lines of the question are on the screen."""
-        return self.has_class("-open") or self._sight.below
 
     def look_again(self) -> None:
         """The conversation has moved: all of the change in question may be on the screen now, or no longer."""
@@ -317,8 +312,7 @@ class ApprovalsPane(Vertical, can_focus=True):
                 request,
                 self._folder,
                 self._count,
-                shows_change=self._sight.in_chat or self._sight.below,
-                shows_lines=self._sight.below,
+                self._sight,
                 replaced=self._keys.replaced,
                 written=bool(self._written()),
                 focus=key_of(self, "approval.focus"),
@@ -402,9 +396,8 @@ class ApprovalsPane(Vertical, can_focus=True):
                 return True
         outcome: Outcome = Swallowed()
         if not self.writing:
-            outcome = Swallowed(NO_REASON)
-            if self.state.takes_reason:
-                outcome = self._keys.refuse(self.state.front, self._pressed_at)
+            takes = self.state.takes_reason
+            outcome = self._keys.refuse(self.state.front, self._pressed_at) if takes else Swallowed(NO_REASON)
         self.review()
         if not self.writing:
             self._keys.leave_reason()  # the words that may follow are no answer

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.guard.approval.question_text import PROGRAM, QuestionLine, question_parts, question_row, question_title
 from gshtui.text.asked_line import is_general, only_line
-from gshtui.ui.approvals.approvals_state import ApprovalsState
+from gshtui.ui.approvals.approvals_state import ApprovalsState, QuestionSight
 from gshtui.ui.approvals.question_view import Answers, QuestionView, wrapped_question
 from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.widgets.fitted_text import fit, fit_middle
@@ -141,10 +141,7 @@ class WaitingQuestion(msgspec.Struct, frozen=True):
     folder: str
     """Where the window's own agent works: that goes without saying."""
     count: int
-    shows_change: bool
-    """The change in question, if it is about one, is on the screen."""
-    shows_lines: bool
-    """All else that the question says is below the row."""
+    sight: QuestionSight
     replaced: bool
     """It took the place of another one: no key counts before the person has gone to it."""
     written: bool
@@ -186,9 +183,9 @@ def waiting_row(asked: WaitingQuestion, width: int) -> WaitingRow:
     of = _place(asked.state, asked.count)
     parts = question_parts(request)
     told = only_line(request.detail) if request.effect == PROGRAM else ""
-    others = [line for line in parts.head[1:] if line.text.strip() != told and not asked.shows_lines]
+    others = [line for line in parts.head[1:] if line.text.strip() != told and not asked.sight.below]
     here = parts.where in ("", f"in {asked.folder}")
-    all_said = here and asked.shows_change and all(line.kind == "warning" for line in others)
+    all_said = here and (asked.sight.in_chat or asked.sight.below) and all(line.kind == "warning" for line in others)
     behind = "".join(f" · {line.text}" for line in others) if all_said else ""
     allow = f"{asked.allow} allow" if asked.allow and all_said else ""
     deny = f"{asked.refuse} deny… · " if asked.refuse and not asked.written else ""
