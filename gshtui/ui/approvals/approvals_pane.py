@@ -54,7 +54,7 @@ from gshtui.ui.approvals.approvals_state import (
     unread_answers,
     without_question,
 )
-from gshtui.ui.approvals.question_panel import WaitingQuestion, draw_question, show_change, waiting_row
+from gshtui.ui.approvals.question_panel import WaitingQuestion, draw_question, fits_below, waiting_row
 from gshtui.ui.approvals.question_view import Answers, QuestionView
 from gshtui.ui.kit.keys.bound_keys import BoundKeys, key_of
 from gshtui.ui.kit.keys.key_table import bind
@@ -289,7 +289,9 @@ class ApprovalsPane(Vertical, can_focus=True):
         agent = request.agent if request is not None and denied else ""
         self._denies(agent, self.state.names.get(agent) or agent)
         view, answers = self.query_one(QuestionView), self.query_one(Answers)
-        view.display = answers.display = opened and request is not None and not self._keys.in_rule
+        answers.display = opened and request is not None and not self._keys.in_rule
+        if opened or request is None:
+            view.display = answers.display
         for extra in ("#approval-where", "#approval-note"):
             self.query_one(extra).display = False
         if request is None:
@@ -305,7 +307,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         width = (self.size.width or self.screen.size.width) - 2
         self._sight.in_chat = self._sight.change_is_shown(request)
         # The tab of the agent in front shows what it wants to change.
-        self._sight.below = request.agent != self._agent and show_change(self, request)
+        self._sight.below = request.agent != self._agent and fits_below(self, request)
+        self.query_one(QuestionView).display = self._sight.below
         row = waiting_row(
             WaitingQuestion(
                 self.state,
@@ -509,7 +512,7 @@ class ApprovalsPane(Vertical, can_focus=True):
     def _read_on(self) -> None:
         """Show more of what an answer would decide, since none counts before all of it has been on the screen."""
         view, asked = self.query_one(QuestionView), self.state.programs.get(self.state.front)
-        if view.unread or asked is None:
+        if view.unread or asked is None or not asked.unseen:
             view.show_unread()
             self.show_message(UNREAD)
         else:

@@ -151,15 +151,13 @@ class WaitingQuestion(msgspec.Struct, frozen=True):
     refuse: str
 
 
-def show_change(pane: Widget, request: ApprovalRequested) -> bool:
-    """Show all lines of a question about a change, with the change, below its row; false: there is no room for that."""
+def fits_below(pane: Widget, request: ApprovalRequested) -> bool:
+    """Whether all lines of a question about a change, with the change, have room below its row; lays them out."""
     view, height = pane.query_one(QuestionView), pane.screen.size.height
-    view.display = False
-    if height < _BESIDE or request.warnings or not view.has_changes:
-        return False  # its warnings are read where it is answered
-    view.fit(max(8, pane.content_size.width or pane.size.width - 2), height // 3, named=True, tail=False)
-    view.display = not (view.above or view.hidden)
-    return view.display
+    roomy = height >= _BESIDE and view.has_changes and not request.warnings  # those are read where it is answered
+    if roomy:
+        view.fit(max(8, pane.content_size.width or pane.size.width - 2), height // 3, named=True, tail=False)
+    return roomy and not (view.above or view.hidden)
 
 
 class WaitingRow(msgspec.Struct, frozen=True):

@@ -316,6 +316,8 @@ class QuestionView(ScrollView, can_focus=False):
         at = y + self.scroll_offset.y
         if self._unread:
             self._unread -= {what for what, row in self._decisive.items() if row == at}
+            if not self._unread:
+                self.call_later(self._scrolled)
         head, change = len(self._head), self._lines_of_change
         if at >= self._height:
             return Strip.blank(self.size.width, self.rich_style)
