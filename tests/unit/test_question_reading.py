@@ -628,6 +628,38 @@ def test_where_two_lines_may_be_what_codex_asks_no_digit_allows() -> None:
     assert asked is not None and asked.question.partial
 
 
+HEADING = "  Would you like to run the following command?"
+REMOVES = "  $ rm -rf ~; cat <<X"
+
+
+@pytest.mark.parametrize(
+    ("rows", "subject", "partial"),
+    [
+        (["• x", "", "", HEADING, "", REMOVES], HEADING, False),
+        (["", HEADING, "", REMOVES], HEADING, False),
+        (["• x", "", HEADING, "", REMOVES, "", "", "  Shall it?", "  X"], HEADING, True),
+        (["• x", "", HEADING, "", REMOVES, "", "", HEADING, "", "  $ ls"], HEADING, True),
+        (["• x", "", "  May it?", "", REMOVES, "", "", "  Shall it?", "  X"], "  May it?", True),
+        (["  Shall it?", "  true"], "", True),
+        (["", "  Shall it?", "  true"], "", True),
+        (["  echo hi", "", "", "  Shall it?", "  true"], "", True),
+        (["  echo hi", "", "", HEADING, "  true"], "", True),
+    ],
+)
+def test_a_line_of_a_command_that_codex_runs_is_never_all_that_is_asked(
+    rows: list[str], subject: str, partial: bool
+) -> None:
+    """Also where one empty row less is above the heading, and where that has scrolled away."""
+    boxes = ["› 1. Yes, proceed (y)", "  2. No, and tell Codex what to do differently (esc)", ""]
+    asked = read_screen(LOADED.get("codex"), [*rows, "", *boxes, "  Press enter to confirm or esc to cancel"]).read
+    assert asked is not None and asked.question.partial == partial
+    assert asked.question.subject == subject.strip() or not subject
+    told = f"{asked.question.subject}\n{asked.question.detail}"
+    assert all(row.strip() in told for row in rows[1:]), "no row of it is left out"
+    allows = {one.means for one in asked.question.choices if one.key not in asked.question.uncounted}
+    assert partial == (allows <= {"deny", "words"})
+
+
 def test_a_models_own_choices_are_the_same_only_in_whole() -> None:
     """It writes what ends them, too."""
     one, other = (asks_about("to the server", label, "No") for label in ("Go on…", "Go on and delete the database"))

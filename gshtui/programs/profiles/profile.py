@@ -192,6 +192,9 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
     """Pattern of the question's first line, for a program that draws nothing above it."""
     apart: Annotated[int, msgspec.Meta(ge=0)] = 0
     """Fewest empty rows above such a line, unless it is at the top of the screen; otherwise it is not one."""
+    own: Pattern = ""
+    """Pattern of those first lines that its program words: one of them counts where there are others, or at the top of
+    a screen. Empty: all of them, and anywhere."""
     frame: Reads[str] = ""
     """Characters at both ends of a line that are no part of it."""
     panel: Reads[bool] = False

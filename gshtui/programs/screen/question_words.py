@@ -56,12 +56,14 @@ def question_start(rules: QuestionRules, text: Sequence[str], row: int) -> tuple
     if above >= 0 or rules.above or not rules.first:
         return (above + 1, True) if above >= 0 else (oldest, False)
     last = next((n for n in rows if text[n][:1].strip()), oldest - 1)
-    inside = [
-        n
-        for n in range(last + 1, row)
-        if compile_linear(rules.first).search(text[n]) and not any(map(str.strip, text[max(0, n - rules.apart) : n]))
-    ]
-    return (inside[0], len(inside) == 1 and (last >= oldest or not oldest)) if inside else (last + 1, False)
+    firsts = [n for n in range(last + 1, row) if compile_linear(rules.first).search(text[n])]
+    apart = [n for n in firsts if not any(map(str.strip, text[max(0, n - rules.apart) : n]))]
+    owned = [n for n in firsts if compile_linear(rules.own).search(text[n])]
+    seen = last >= oldest  # otherwise the heading may have scrolled away, and this be a line of what it asks about
+    sure = len(apart) == 1 and (owned == apart or (seen and firsts == apart))
+    if sure and (seen or not (oldest or (rules.own and any(map(str.strip, text[: apart[0]]))))):
+        return apart[0], True
+    return ((owned or firsts)[0] if seen and firsts else last + 1), False
 
 
 def parts_of(body: Sequence[str], *, headed: bool) -> tuple[str, list[str], list[str]]:
