@@ -334,7 +334,7 @@ class WorkbenchScreen(Screen[None]):
         places = self._places()
         within = self.focused.ancestors_with_self if self.focused is not None else ()
         at = next((at for at, place in enumerate(places) if place in within), 0)
-        places[(at + step) % len(places)].focus()
+        self.set_focus(places[(at + step) % len(places)])  # at once: what waits may be gone by then
 
     def action_pane(self, name: str) -> None:
         """Show a pane and go there; from within it, go back to where the person was. With too little room it fills the
@@ -363,7 +363,7 @@ class WorkbenchScreen(Screen[None]):
         """Move to the nearest pane in a direction; in the middle, between the input and what is above it."""
         here = self.panes.get(self.front_pane())
         if here is None and direction in ("up", "down") and (direction == "up") is (self.focused is self.input):
-            (self.input if direction == "down" else self.deck.front_widget or self.input).focus()
+            self.set_focus(self.input if direction == "down" else self.deck.front_widget or self.input)
             return
         region = (here or self.middle).region
         best: tuple[int, Widget] | None = None

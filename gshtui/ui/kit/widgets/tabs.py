@@ -124,19 +124,6 @@ class TabPane(Vertical):
         self.post_message(self.Closed(self))
 
 
-class _Place(Static, can_focus=True):
-    """Where a tab's content will be, which takes over the focus: its key may come before it."""
-
-    def on_focus(self) -> None:
-        self.hand_on()
-
-    def hand_on(self) -> None:
-        """Give the focus to the content, once that is there."""
-        content = next((widget for widget in self.walk_children(Widget) if widget.can_focus), None)
-        if content is not None and self.screen.focused is self:
-            self.screen.set_focus(content)
-
-
 class Deck(Vertical):
     """The tabs and their contents.
 
@@ -150,7 +137,8 @@ class Deck(Vertical):
         self.bar.titles[first] = title
         self.bar.front = first
         self._first = first
-        self._coming = _Place(coming, id=first, markup=False)
+        self._coming = Static(coming, id=first, markup=False)
+        self._coming.can_focus = True
         self.panes: dict[str, TabPane] = {}
         """The contents of the tabs that can be closed."""
         self.body = ContentSwitcher(initial=first)
@@ -168,9 +156,11 @@ class Deck(Vertical):
         self.bar.show_focus(focused is not None and self in focused.ancestors)
 
     async def fill(self, widget: Widget) -> None:
-        """Fill the first tab."""
+        """Fill the first tab, whose content takes over the focus: its key may have come before it."""
         await self._coming.mount(widget)
-        self._coming.hand_on()
+        self._coming.can_focus = False
+        if self.screen.focused is self._coming:
+            self.screen.set_focus(self._focusable(self._first))
 
     @property
     def front(self) -> str:
@@ -213,8 +203,7 @@ class Deck(Vertical):
 
     def _focusable(self, tab: str) -> Widget | None:
         content = self.body.get_child_by_id(tab)  # asked at every key
-        found = (widget for widget in walk_depth_first(content, Widget) if widget.can_focus)
-        return next((widget for widget in found if not (isinstance(widget, _Place) and widget.children)), None)
+        return next((widget for widget in walk_depth_first(content, Widget) if widget.can_focus), None)
 
     def focus_front(self) -> bool:
         """Focus the content of the tab in front; False: the keys belong to the input."""
