@@ -281,7 +281,11 @@ async def test_a_call_that_is_written_down_late_is_shown_whole(tmp_path: Path, m
     whole = replace(cut, detail="touch a", partial=False)
     looks = iter((cut, cut, whole))
     programs = OneProgram(over=False)
-    monkeypatch.setattr(programs, "whole_question", lambda *_: asyncio.sleep(0, next(looks)))
+
+    async def look(*_: object) -> OpenQuestion:
+        return next(looks)
+
+    monkeypatch.setattr(programs, "whole_question", look)
     heard = EventLog(bus := Bus())
     follows = following(bus, tmp_path, programs)
     known = KnownStatus("waiting", "screen", time.time(), question=cut)
