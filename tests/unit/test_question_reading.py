@@ -19,7 +19,7 @@ from gshtui.programs.screen.asked_question import ReadQuestion
 from gshtui.programs.screen.choice_meaning import meaning_of
 from gshtui.programs.screen.line_styles import without_styles
 from gshtui.programs.screen.same_question import is_cut_elsewhere, is_ticked_elsewhere
-from gshtui.programs.screen.screen_reading import read_screen
+from gshtui.programs.screen.screen_reading import ScreenReading, read_screen
 from tests.kit.recorded_screens import SCREENS, Shot, for_each, shots
 from tests.kit.storms import examples
 
@@ -292,6 +292,35 @@ def test_what_copilot_asks_in_a_small_window_is_what_it_asks_in_a_large_one() ->
     for one in asked:
         assert [(each.key, each.label) for each in one.choices][:2] == [("1", "Yes"), ("2", always)]
         assert len(one.choices) == 3 and not one.partial
+
+
+def in_copilots_box(*choices: str) -> ScreenReading:
+    rows = ["Which one?", "", *choices, "", "↑/↓ to navigate · enter to select · esc to cancel"]
+    return read_screen(LOADED.get("copilot"), [f"╭{'─' * 78}╮", *(f"│ {row:77}│" for row in rows), f"╰{'─' * 78}╯"])
+
+
+LONG = f"Run the tests {'and so on ' * 5}".rstrip()
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels"),
+    [
+        (["❯ 1. No", f"  2. {LONG}", "  afterwards"], ["No", f"{LONG} afterwards"]),
+        (["❯ 1. No", f"  2. {LONG}", "  3 then", "  3. Yes"], []),  # "3" had room above
+        (["❯ 1. No", f"  2. {LONG} a b c", "  3. then", "  4. Yes"], []),  # "3." had none, so it may be of the label
+        (["❯ 1. No", "  2. Run the tests", "  3. Yes"], ["No", "Run the tests", "Yes"]),
+        (["❯ 1. No", "  2. Run the tests", "  afterwards"], []),
+        (["❯ 1. No", "  2. Yes", "  Other: type your answer"], []),
+        (["❯ 1. No", "  2. Yes", "  ↓ 5 more"], []),
+        (["❯ 1. No", f"  2. {LONG} a b c d", "  ↓ 5 more"], []),
+        (["❯ 1. No", f"  2. {LONG} a b c d", "  … 5 more"], []),
+        (["❯ 1. No", f"  2. {LONG} a b c d", "  4) more"], []),
+    ],
+)
+def test_only_what_had_no_room_in_copilots_row_goes_on_below_it(rows: list[str], labels: list[str]) -> None:
+    found = in_copilots_box(*rows)
+    assert found.status == "waiting" and found.read is not None
+    assert [one.label for one in found.read.question.choices] == labels and not found.read.question.overflows
 
 
 def test_all_words_of_a_question_are_shown_or_it_is_not_whole() -> None:

@@ -185,6 +185,106 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
     footer: Pattern = ""
     """Pattern of the first line with text below the choices, or behind the buttons."""
     above: Pattern = ""
+    """Pattern of the line above it."""
+    below: Pattern = ""
+    """Pattern of the line right below it, for an input between two rules."""
+    more: Pattern = ""
+    """Pattern of a further line of the same input; group 1 as above."""
+    footer: Reads[int] = 10
+    """Most lines with text that may be below it."""
+    bar: Pattern = ""
+    """Pattern of a question's line; above such a line, what looks like the input is not the input."""
+    frame: Pattern = ""
+    """Pattern of lines above it that belong to it, not to the conversation."""
+    block: Reads[bool] = False
+    """The input is all lines in a row that match `line`, found from below."""
+    cursor: Reads[bool] = False
+    """The terminal's cursor stands in the input for as long as it takes text. Where it is elsewhere, something of the
+    program's own is in front, and what looks like the input is none."""
+    late: Reads[bool] = False
+    """What is entered leaves the input before it stands above it."""
+    hints: tuple[Pattern, ...] = ()
+    """What an empty input shows, as patterns of group 1. Dimmed text never counts as input."""
+    unfinished: Pattern = ""
+    """Pattern of the cursor's line while the program waits for the rest of an incomplete input."""
+
+
+class RestRules(_Table, frozen=True, kw_only=True):
+    """What shows that its turn is over. That its input is on the screen does not, with most programs."""
+
+    input: Reads[bool] = False
+    """Its input is on the screen only while it rests: it shows none while it works."""
+    done: tuple[Pattern, ...] = ()
+    """Patterns of a row that it prints above its input at the end of a turn."""
+    interrupted: tuple[Pattern, ...] = ()
+    """The same, of a turn that was interrupted."""
+    footer: tuple[Pattern, ...] = ()
+    """Patterns of a row below its input that is there only while it rests."""
+
+
+class QuestionRules(_Table, frozen=True, kw_only=True):
+    """How a question with choices looks. A screen that differs in any point is not read as one."""
+
+    choice: Pattern = ""
+    """Pattern of a choice's first line: group 1 is its number, group 2 its label. Empty: `buttons`, or none."""
+    also: Pattern = ""
+    """Pattern of the line of a choice without a number among those that have one; group 1 is its label."""
+    means: dict[Meaning, tuple[Shape, ...]] = {}
+    """Patterns of labels by what they mean (once, more, deny, words, mode, or nothing), before our own words."""
+    typed: Pattern = ""
+    """Pattern of the labels of choices that want words, which are typed behind them."""
+    tick: str = ""
+    """The key that ticks the choice under the cursor where choices have boxes, which Enter ends. Empty: digits tick."""
+    cut: Pattern = ""
+    """Pattern of a line which says that a part of the question is out of sight."""
+    fits: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Most rows that are surely all of what is asked about, where more may be out of sight without a sign; 0: any."""
+    planned: Pattern = ""
+    """Pattern of the question about a plan that stands above it, in the program's conversation."""
+    plan: Pattern = ""
+    """Pattern of the line above such a plan."""
+    prompt: Pattern = ""
+    """Pattern of the first line of a person's prompt in that conversation."""
+    edits: Pattern = (
+        r"(?i)\b(?:make (?:this|these|the following) (?:edit|change)s?|appl(?:y|ying) (?:this|these|the|a)? ?"
+        r"(?:change|edit|diff|patch)(?:es|s)?"
+        r"|(?:do you want|would you like) to (?:edit|create|overwrite|write|update|delete) )"
+        r"|^(?:→ )?(?:Edit|Write|Patch|Create|Delete|Update) "
+    )
+    """Pattern of what is asked about a change of files: where its screen does not show that, no digit allows it."""
+    change: Pattern = ""
+    """Pattern of the heading of such a change right above the question, where it is not in it: group 1 is how many
+    lines it adds, group 2 how many it removes."""
+    folded: Pattern = ""
+    """Pattern of the line below such a change that has no more than three rows, and may leave others out."""
+    named: Pattern = ""
+    """Pattern of the heading, up to an empty line, of a command whose box leaves out what has no room in a row."""
+    where: Pattern = ""
+    """Pattern of the first line of a paragraph, before what is asked about or below the heading of a command, that says
+    where or why."""
+    twice: Pattern = ""
+    """Pattern of a tool's name in front of a command that stands below it once more, whole."""
+    mark: Pattern = ""
+    """Pattern of the line of the choice under the cursor; exactly one line matches. Empty: it has a background of its
+    own."""
+    buttons: Reads[tuple[str, ...]] = ()
+    """The labels that a row of buttons may have; the one with a background of its own is under the cursor."""
+    keys: Pattern = ""
+    """Pattern of one choice in a row of them, each chosen by its key alone: group 1 is the key (enter and esc, too),
+    group 2 its label."""
+    denied: Pattern = ""
+    """Pattern of what it asks after a denial, such as for words: a denial in our faces is the answer to it as well."""
+    end: Pattern = ""
+    """Pattern of the line above such a row, and of the last one of a change of files; another line there says that a
+    part of the question is out of sight."""
+    letters: Pattern = ""
+    """Pattern of a question in front of the cursor that is answered by a letter and Enter: group 1 is the question,
+    group 2 its choices, such as `(Y)es/(N)o` or `y/N`."""
+    footer: Pattern = ""
+    """Pattern of the first line with text below the choices, or behind the buttons."""
+    further: Pattern = ""
+    """Pattern of a line below the choices that says that not all of them have room."""
+    above: Pattern = ""
     """Pattern of the line above the question."""
     outer: Pattern = ""
     """Pattern of the line above a question in which lines such as `above` may be again."""
@@ -204,7 +304,7 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
     boxed: Reads[bool] = False
     """A command stands in a box of its own inside the question."""
     flush: Reads[bool] = False
-    """A label that has no room in its row goes on below its number, not below its first word."""
+    """A label that has no room in its row goes on below its number, not below its first word; nothing else is there."""
     hint: Pattern = ""
     """Pattern of what stands behind a label and is no part of it."""
 

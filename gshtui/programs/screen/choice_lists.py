@@ -25,6 +25,8 @@ _INSET = 16
 _STATE = re.compile(r"\[.\]")
 """The sign of what is chosen already, where several choices are."""
 _CONFIRM = "Confirm"
+_OWN_ROW = re.compile(r"^ *(?:\d+[.)]|[↑↓…])")
+"""What goes on with no label, whatever room there was in the row above."""
 _MARKS = "❯›▸▶→>●◉"
 _MARKED = re.compile(rf"^( *)([{_MARKS}]) (?! )(\S.*)$")
 _OTHERS = "○◯"
@@ -197,14 +199,31 @@ def _end(
     rules: QuestionRules, whole: Sequence[str], text: Sequence[str], row: int, below: int, *, last: bool
 ) -> int | None:
     """The row behind a choice's own lines; `None` if there is anything else before the next choice or the footer."""
+    if rules.flush and not last and _may_go_on(rules, whole, text, below):
+        return None  # its number may be of the label above
     column = (_place_of_number if rules.flush else _column)(rules, text[row]) or len(text[row])
     end = row + 1
-    while end < below and text[end] and len(text[end]) - len(text[end].lstrip()) >= column:
+    while end < below and text[end] and _indent(text[end]) >= column:
+        if rules.flush and (_OWN_ROW.match(text[end]) or not _may_go_on(rules, whole, text, end)):
+            break
         end += 1
     rest = [n for n in range(end, below) if text[n].strip(" ─") and not (last and is_cut(rules, text[n]))]
     if not last or not rules.footer:
         return None if rest else end
     return end if compile_linear(rules.footer).search(whole[rest[0]] if rest else "") else None
+
+
+def _may_go_on(rules: QuestionRules, whole: Sequence[str], text: Sequence[str], row: int) -> bool:
+    """Whether the first word of a row had no room in the one above it, in their frame."""
+    edge = whole[row - 1].rstrip()
+    if not rules.frame or edge[-1:] not in tuple(rules.frame):
+        return False
+    room = width(edge) - 3  # both sides of the frame, and a blank
+    return width(text[row - 1]) + 1 + width(text[row].split(maxsplit=1)[0]) > room
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _label(rules: QuestionRules, joined: str, first: str) -> str:
