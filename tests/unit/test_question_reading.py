@@ -323,6 +323,42 @@ def test_only_what_had_no_room_in_copilots_row_goes_on_below_it(rows: list[str],
     assert [one.label for one in found.read.question.choices] == labels and not found.read.question.overflows
 
 
+@pytest.mark.parametrize("aligned", ["", " "])
+@pytest.mark.parametrize("last", ["10. Delete all", "11. Delete all"])
+def test_a_tenth_choice_of_copilots_is_said_and_is_no_part_of_the_ninth(aligned: str, last: str) -> None:
+    nine = [f"{'❯' if n == 1 else ' '} {aligned}{n}. Option {n}" for n in range(1, 10)]
+    found = in_copilots_box(*nine, *(["  10. Option 10"] if last < "10. E" else []), f"  {last}")
+    assert (found.status, found.dialog) == ("waiting", False) and found.read is not None
+    assert found.read.question.choices == () and found.read.question.overflows
+
+
+@pytest.mark.parametrize("title", ["", "⠋ do:many | project"])
+@pytest.mark.parametrize(("working", "status"), [(True, "thinking"), (False, "")])
+def test_a_long_list_that_codex_writes_is_no_question(title: str, working: bool, status: str) -> None:
+    """Nor is a draft that begins like a choice."""
+    rows = [
+        "› 1. Which of these shall we do?",
+        "",
+        "• Shall we do these? ",
+        "  9. nine",
+        "  10. ten",
+        "  11. eleven?",
+        "",
+    ]
+    rows += ["◦ Working (3s • esc to interrupt)", ""] if working else []
+    found = read_screen(LOADED.get("codex"), [*rows, "", "› 1. and then", "", "  gpt-5 · ~/project"], title)
+    assert (found.status, found.read) == (status, None)
+
+
+def test_codex_says_by_its_own_line_that_not_all_choices_have_room() -> None:
+    shot = next(shot for shot in SHOTS if shot.file.match("codex/0.171.0/tall-61x20/01-question.txt"))
+    lines = [line for line in shot.lines if not re.search(r" 1[0-2]\. ", line)]
+    asked = read("codex", lines, shot.told)
+    assert asked is not None and asked.question.overflows and not asked.question.choices
+    few = read("codex", [line for line in lines if "1/13" not in line], shot.told)
+    assert few is not None and not few.question.overflows
+
+
 def test_all_words_of_a_question_are_shown_or_it_is_not_whole() -> None:
     """Of two that begin alike, the end says what they do."""
     rule, many = "─" * 100, ["word " * 15] * 5

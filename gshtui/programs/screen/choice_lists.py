@@ -25,10 +25,14 @@ _INSET = 16
 _STATE = re.compile(r"\[.\]")
 """The sign of what is chosen already, where several choices are."""
 _CONFIRM = "Confirm"
+_FOOT = 4
+"""Rows with text at the end of a screen, where it is said that not all choices have room."""
 _OWN_ROW = re.compile(r"^ *(?:\d+[.)]|[↑↓…])")
 """What goes on with no label, whatever room there was in the row above."""
 _MARKS = "❯›▸▶→>●◉"
 _MARKED = re.compile(rf"^( *)([{_MARKS}]) (?! )(\S.*)$")
+_MARKED_NUMBER = re.compile(rf"^ *[{_MARKS}] *(?:\[.\] )?\d+[.)] ")
+_TWO_DIGITS = re.compile(rf"^[ {_MARKS}]*(?:\[.\] )?[1-9]\d[.)] ")
 _OTHERS = "○◯"
 """Signs of choices that are not under the cursor, where each has one."""
 
@@ -106,6 +110,16 @@ def _first_column(rules: QuestionRules, label: str, line: str) -> str:
     match = compile_linear(rules.choice).search(line)
     head, gap, _ = ((match.group(2) or "") if match is not None else "").partition("  ")
     return head if gap and head and label.startswith(head) else label
+
+
+def has_further(rules: QuestionRules, text: Sequence[str]) -> bool:
+    """Whether a list of numbered choices at the end of a screen has more of them than digits, or than it shows."""
+    shown = [line for line in text if line.strip()]
+    if rules.further and any(compile_linear(rules.further).search(line) for line in shown[-_FOOT:]):
+        return True
+    last = next((n for n in range(len(text) - 1, -1, -1) if _TWO_DIGITS.match(text[n])), -1)
+    begin = next((n + 1 for n in range(last, -1, -1) if not text[n].strip()), 0)
+    return any(_MARKED_NUMBER.match(line) for line in text[begin : last + 1])
 
 
 def marked_list(text: Sequence[str]) -> tuple[list[int], int] | None:

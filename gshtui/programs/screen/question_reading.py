@@ -15,7 +15,7 @@ from gshtui.bus.agent_data import OpenQuestion
 from gshtui.programs.profiles.profile import Profile, QuestionRules
 from gshtui.programs.screen.asked_question import ReadQuestion, question_id
 from gshtui.programs.screen.choice_letters import lettered_choices
-from gshtui.programs.screen.choice_lists import numbered_choices, unnumbered_choices
+from gshtui.programs.screen.choice_lists import has_further, numbered_choices, unnumbered_choices
 from gshtui.programs.screen.choice_rows import buttons_in, choice_buttons, choice_keys
 from gshtui.programs.screen.dialog_title import question_begin
 from gshtui.programs.screen.line_styles import backgrounds
@@ -66,6 +66,7 @@ def read_question(
     below = [line for line in inner[begins:] if has_words(line)] if begins else []
     shown = below[-_SHOWN:] or [line for line in asked.split("\n") if has_words(line)]
     detail = "" if dialog else plain("\n".join(shown))
+    overflows = overflows or (not dialog and has_further(rules, inner))
     return ReadQuestion(OpenQuestion(question_id(subject, detail, ()), subject, detail, overflows=overflows))
 
 
