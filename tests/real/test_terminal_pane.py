@@ -88,6 +88,7 @@ async def test_every_byte_of_keys_pastes_and_mouse_arrives(tmux: TmuxServer, tmp
         await wait_until(pilot, lambda: view.picture.info is not None and view.picture.info.dead)
         await wait_until(pilot, lambda: "Exited with status 3" in words(view), lambda: words(view))
         assert not view.typing
+        assert app.query_one(TerminalPane).check_action("attach", ()) is False, "there is nothing to attach to"
 
 
 async def test_nothing_of_a_hostile_program_is_obeyed(tmux: TmuxServer, tmp_path: Path) -> None:

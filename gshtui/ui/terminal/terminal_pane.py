@@ -227,6 +227,8 @@ class TerminalPane(TabPane):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "conversation" and not self.has_other_view:
             return False
+        if action == "attach" and self.view.picture.frame is not None and not self.view.picture.runs:
+            return False  # there is nothing to type into, and nothing leads back but tmux's own key
         if action in ("attach", "search", "conversation", "command", "close"):
             return self.view.has_focus and not self.view.typing
         return super().check_action(action, parameters)
