@@ -10,7 +10,7 @@ from gshtui.commands.line_parser import parse_line
 from gshtui.commands.line_syntax import Argument, TextNode
 from gshtui.media.mentions import MOST_ATTACHED, attachments, dropped, mentions, missing
 from gshtui.providers.port import ProviderError
-from gshtui.ui.kit.widget_messages import OpenTerminal
+from gshtui.ui.kit.widget_messages import CommandLine, OpenTerminal
 from gshtui.ui.prompt.addressee import Addressee
 from gshtui.ui.prompt.prompt_routing import (
     NothingToSend,
@@ -56,6 +56,14 @@ COMMANDS = {
 )
 def test_where_a_text_goes(text: str, target: Route) -> None:
     assert route(text, COMMANDS) == target
+
+
+def test_a_shell_command_goes_as_a_line_and_is_named_as_it_was_typed() -> None:
+    target = route("!sleep 6; echo hi", COMMANDS)
+    assert isinstance(target, ToLanguage)
+    sent = sent_as(target, Addressee("main"), Path())
+    assert isinstance(sent, CommandLine)
+    assert (sent.line, sent.typed) == ("bash command='sleep 6; echo hi'", "sleep 6; echo hi")
 
 
 def test_a_command_of_the_agents_program_is_a_prompt_unless_we_have_one_of_its_name() -> None:

@@ -21,6 +21,7 @@ from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.events.shell_events import InputCommandStarted
 from gshtui.bus.shell_data import Ran
 from gshtui.system.tasks import report_unexpected
+from gshtui.text import units
 from gshtui.ui.conversation.conversation_entries import message_of
 from gshtui.ui.conversation.conversation_state import CONSUMES, ConversationState, older_operations
 from gshtui.ui.kit.textual.typed_app import app_of
@@ -253,7 +254,7 @@ class ConversationPane(Vertical):
 
     def _show_hint(self) -> None:
         """Say what an empty conversation is for, or that one is being loaded."""
-        loading = self._awaited if self._coming < 0 else f"Loading {self._coming:,} messages…"
+        loading = self._awaited if self._coming < 0 else f"Loading {units.counted(self._coming, 'message')}…"
         if self._coming:
             self.transcript.show_empty(loading)
         elif self._hint == _OFFLINE:

@@ -31,11 +31,12 @@ Meant = Callable[[], Awaitable[str]]
 
 
 class CommandLine(Message):
-    """Run this line of the command language as the person, and show its outcome."""
+    """Run this line of the command language as the person, and show its outcome. `typed`: what was typed instead."""
 
-    def __init__(self, line: str) -> None:
+    def __init__(self, line: str, typed: str = "") -> None:
         super().__init__()
         self.line = line
+        self.typed = typed
         self.meant: Meant | None = None
         """It may be the beginning of a name: no command was known when it was sent."""
 

@@ -31,9 +31,10 @@ class ToAgent(msgspec.Struct, frozen=True):
 
 
 class ToLanguage(msgspec.Struct, frozen=True):
-    """The text is a line of the command language, without its slash."""
+    """The text is a line of the command language, without its slash. `typed`: a shell command, whose line it is."""
 
     line: str
+    typed: str = ""
 
 
 class ToLog(msgspec.Struct, frozen=True):
@@ -101,7 +102,7 @@ def sent_as(target: ToAgent | ToLanguage | ToLog | ToShell, addressee: Addressee
         return SendPrompt(prompt) if addressee.mail else Intent(prompt)
     if isinstance(target, ToShell):
         return OpenTerminal(OpenTerminal.SHARED, command=target.command)
-    return Note(target.text) if isinstance(target, ToLog) else CommandLine(target.line)
+    return Note(target.text) if isinstance(target, ToLog) else CommandLine(target.line, target.typed)
 
 
 def _slash(body: str) -> Route:
@@ -119,7 +120,7 @@ def _bang(command: str, more: str = "") -> Route:
 
     if not more and needs_terminal(command):
         return ToShell(command)
-    return ToLanguage(f"bash command={quote(command)}{more}")
+    return ToLanguage(f"bash command={quote(command)}{more}", command)
 
 
 def _reads_as_command(body: str, commands: Commands) -> bool:

@@ -352,7 +352,7 @@ class Workbench(ThemedApp[int], AppBase):
 
     @on(CommandLine)
     def _command(self, message: CommandLine) -> None:
-        self.run_command(message.line, message.meant)
+        self.run_command(message.line, message.meant, message.typed)
 
     @on(CommandCall)
     def _call(self, message: CommandCall) -> None:
@@ -458,9 +458,10 @@ class Workbench(ThemedApp[int], AppBase):
 
         return CommandRunner(self)
 
-    def run_command(self, line: str, meant: Meant | None = None) -> None:
-        """Run a line of the command language in a worker: ask what it asks, and show its outcome."""
-        self.attend(self.runner.run_line(line, meant), group="commands", words=f"Running /{line.removeprefix('/')}")
+    def run_command(self, line: str, meant: Meant | None = None, typed: str = "") -> None:
+        """Run a line of the command language in a worker: ask what it asks, and show its outcome. `typed`: instead."""
+        words = f"Running {typed or '/' + line.removeprefix('/')}"
+        self.attend(self.runner.run_line(line, meant), group="commands", words=words)
 
     def perform(self, parameters: Returns[object], then: Callable[[], None] | None = None, *, unsent: str = "") -> None:
         """Run a command by its parameters in a worker: ask what it asks, and show its outcome."""
