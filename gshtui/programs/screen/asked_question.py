@@ -136,6 +136,8 @@ def _is_torn(rules: QuestionRules, detail: str) -> bool:
 
 
 def question_id(subject: str, detail: str, words: Sequence[str]) -> str:
-    """The same for the same words, however they are broken into lines; in what it is about every blank counts."""
+    """The same for the same words, however they are broken into lines. In what it is about every blank and every end of
+    a line counts, so that a command that is wrapped elsewhere is another question.
+    """
     parts = (detail, *(" ".join(part.split()) for part in (subject, " ".join(words))))
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
