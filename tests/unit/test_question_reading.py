@@ -273,8 +273,10 @@ def test_a_question_whose_answers_overflow_needs_the_person_and_has_no_digits(sh
     found = read_screen(LOADED.get(shot.program), shot.lines, shot.told["title"], shot.cursor, shot.width)
     assert (found.status, found.dialog) == ("waiting", False) and found.read is not None
     assert found.read.question.choices == () and found.read.question.overflows
-    warnings = program_request(AgentRow(id="1", name="it"), found.read.question).warnings
+    warnings = program_request(AgentRow(id="1", name="it", kind="cli"), found.read.question).warnings
     assert warnings == ("It has more choices than fit here: open its tab.",)
+    warnings = program_request(AgentRow(id="1", name="it", kind="acp"), found.read.question).warnings
+    assert warnings == ("It has more choices: no digit chooses the others.",), "its tab has no more"
 
 
 def test_a_label_that_is_wrapped_is_whole_and_has_no_description() -> None:

@@ -134,7 +134,8 @@ def program_request(row: AgentRow, question: OpenQuestion) -> ApprovalRequested:
     rest = "it" if question.changeless else "the rest"
     warnings = [f"{question.unseen}: open its tab to read {rest}."] if question.partial else []
     if question.overflows:
-        warnings.append("It has more choices than fit here: open its tab.")
+        tab = "It has more choices than fit here: open its tab."
+        warnings.append("It has more choices: no digit chooses the others." if row.kind == "acp" else tab)
     program = row.profile or (row.argv[0].rpartition("/")[2] if row.argv else "") or "a program"
     return ApprovalRequested(
         approval=f"{row.id}/{question.id}",
