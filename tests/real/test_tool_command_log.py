@@ -4,10 +4,12 @@ import contextlib
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
+from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import ToolFinished, ToolOutput, ToolStarted
+from gshtui.bus.events.agent_events import AgentAdded, ToolFinished, ToolOutput, ToolStarted
 from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.fleet_events import AgentChanged
 from gshtui.bus.events.shell_events import ShellRecorded
 from gshtui.bus.messages import ResultStatus
 from gshtui.bus.shell_data import ShellRecord
@@ -117,6 +119,18 @@ async def test_a_call_ran_in_the_folder_of_its_agent() -> None:
             here.ends(call, "built")
         found = {record.cwd for record in await here.records(6)}  # each with and without its output
         assert found == {"/w/coder", "/w/coder/sub", "/else"}
+
+
+async def test_a_command_names_its_agent_as_the_person_does() -> None:
+    async with agents() as here:
+        here.bus.publish(AgentAdded(agent="main", name="explore"))
+        here.begins("c1", "ls")
+        here.ends("c1", "(no output)")
+        renamed = AgentRow(id="main", name="lexer")
+        here.bus.publish(AgentChanged(agent="main", row=renamed))
+        here.begins("c2", "ls")
+        here.ends("c2", "(no output)")
+        assert [record.agent for record in await here.records(2)] == ["explore", "lexer"]
 
 
 async def test_a_call_waits_for_its_permission_and_leaves_nothing_when_it_is_denied() -> None:

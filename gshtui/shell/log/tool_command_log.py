@@ -17,10 +17,12 @@ from typing import Protocol
 
 import msgspec
 
+from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import ToolFinished, ToolOutput, ToolStarted
+from gshtui.bus.events.agent_events import AgentAdded, ToolFinished, ToolOutput, ToolStarted
 from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.fleet_events import AgentChanged, AgentRemoved
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.shell.log.virtual_shells import VirtualShells
 from gshtui.store.engine.store_errors import StoreError
@@ -64,13 +66,16 @@ class ToolCommandLog:
         self._cwd = cwd
         self._redact = redact
         self._calls: dict[str, ShellRecord] = {}
+        self._names: dict[str, str] = {}
+        """The agents' names, by id."""
         self._asked: set[str] = set()
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._unsubscribe: Callable[[], None] = lambda: None
 
     def start(self) -> None:
-        heard = (ToolStarted, ToolFinished, ToolOutput, ApprovalRequested, ApprovalSettled)
+        calls = (ToolStarted, ToolFinished, ToolOutput, ApprovalRequested, ApprovalSettled)
+        heard = (*calls, AgentAdded, AgentChanged, AgentRemoved)
         self._unsubscribe = self._bus.subscribe(self._listen, *heard, name="agents' commands").unsubscribe
 
     async def stop(self) -> None:
@@ -86,6 +91,10 @@ class ToolCommandLog:
     async def _listen(self, batch: Sequence[Event]) -> None:
         for event in batch:
             match event:
+                case AgentAdded(name=name) | AgentChanged(row=AgentRow(name=name)):
+                    self._names[event.agent] = name
+                case AgentRemoved():
+                    self._names.pop(event.agent, None)
                 case ToolStarted(tool=tool) if tool in TOOLS:
                     self._run_starts(event)
                 case ApprovalRequested() if event.call in self._calls:
@@ -119,7 +128,7 @@ class ToolCommandLog:
             cwd=str(cwd / folder) if isinstance(folder, str) else str(cwd),
             program="bash",
             at=event.at or time.time(),
-            agent=event.agent,
+            agent=self._names.get(event.agent) or event.agent,
             source="agent",
         )
         self._soon(event.call)
