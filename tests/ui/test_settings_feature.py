@@ -101,6 +101,15 @@ def test_rows_are_listed_by_group_with_a_label_each_and_the_most_used_first(home
     assert not {"Enabled", "Command", "Quiet", "Muted", "Outside", "Visible"} & {*label.values()}, "each says of what"
 
 
+def test_numbers_that_stand_for_something_are_told_as_that(home: Home, tmp_path: Path) -> None:
+    user_file(home, "[ui]\nresult_lines = 0\n")
+    words = {row.id: row.words for row in setting_rows(load(tmp_path))}
+    assert words["budget.day_dollars"] == words["budget.agent_minutes"] == "no limit"
+    assert words["providers.anthropic.max_tokens"] == "the model's own maximum"
+    assert (words["ui.result_lines"], words["context.ambient_commands"]) == ("none", "5")
+    assert (words["context.compact_threshold"], words["budget.warn_at"]) == ("85 %", "80 %")
+
+
 async def test_defaults_are_named_and_the_raw_name_is_in_grey(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args, get_origin
 
 import msgspec
+from annotated_types import Le
 
 from gshtui.settings import known_providers
 from gshtui.settings.keys import TEXT_TABLES, field_of, flat
 from gshtui.settings.loader import Loaded
 from gshtui.settings.model import DEFAULT_KEYS, Settings
+from gshtui.settings.setting_values import LOWER_BUT_ZERO
 from gshtui.settings.toml_file import Origin
 from gshtui.ui.kit.keys.key_table import KEYS
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
 
 Kind = Literal[
     "switch", "choice", "theme", "model", "text", "list", "key", "shell key", "persona", "profile", "new persona"
@@ -42,6 +47,10 @@ class SettingRow(msgspec.Struct, frozen=True):
     """The provider that it is about."""
     used: str = ""
     """The model that a new conversation gets."""
+    zero: str = ""
+    """What the number 0 means here; empty: just that."""
+    share: bool = False
+    """A fraction, which is told in percent."""
 
     @property
     def group(self) -> str:
@@ -67,6 +76,10 @@ class SettingRow(msgspec.Struct, frozen=True):
             return ", ".join(map(str, cast("list[object]", json.loads(self.value))))
         if self.kind == "model":
             return self.used or self.value or known_providers.label_of(self.provider)
+        if self.zero and self.value in ("0", "0.0"):
+            return self.zero
+        if self.share:
+            return f"{float(self.value) * 100:.4g} %"
         return self.value.removesuffix(".0")
 
     @property
@@ -118,7 +131,17 @@ def _setting(path: tuple[str, ...], value: Any, origin: Origin) -> SettingRow:
         words,
         _fixed(origin),
         path[1] if path[0] == "providers" else "",
+        zero=_zero(info) if isinstance(value, float | int) else "",
+        share=isinstance(value, float) and info is not None and Le(1) in info.metadata,
     )
+
+
+def _zero(info: FieldInfo | None) -> str:
+    """What a field says that 0 means; empty: just that."""
+    if info is None:
+        return ""
+    meaning = f"{info.description}".partition("0: ")[2].partition(". ")[0].partition(", ")[0].removesuffix(".")
+    return meaning or ("no limit" if info.json_schema_extra == LOWER_BUT_ZERO else "")
 
 
 def _key_rows(configured: Mapping[str, str], origins: Mapping[str, Origin]) -> Iterable[SettingRow]:

@@ -98,6 +98,7 @@ class SettingsScreen(FilteredList[None]):
             with_keys(self, " · ".join([*does, "{list.close} to close"])),
         )
         self.query_one(".dialog-hint", Static).update(told)
+        self.call_after_refresh(self.choices.scroll_to_highlight)  # a long help takes rows of the list
 
     def choose(self, id: str) -> None:
         self._change(self._rows[id])
