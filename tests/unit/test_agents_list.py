@@ -344,3 +344,21 @@ def test_states_begin_in_one_column_where_the_longest_name_leaves_room(width: in
     lines = words(draw_agents(list_agents(after(*changed(*named))), width, NOW)[0])
     idle, working = (next(line for line in lines if word in line) for word in ("idle", "working"))
     assert idle.index("idle") == working.index("working") == 12
+
+
+def test_what_is_new_is_told_in_one_way_where_one_row_has_little_room() -> None:
+    names = ("docs", "review-of-the-lexer")
+    told = [row(f"{n:04}", name, status="done", unread=1, status_at=NOW - 7_200) for n, name in enumerate(names)]
+    for width, said in ((60, "done · 1 new"), (34, "done +1")):
+        lines = words(draw_agents(list_agents(after(*changed(*told))), width, NOW)[0])
+        rows = [next(line for line in lines if name in line) for name in names]
+        assert all(said in line and line.rstrip().endswith("2 h") for line in rows), (width, rows)
+
+
+def test_only_programs_end_with_an_exit_status() -> None:
+    ended = [
+        row(f"{n:04}", kind, kind=kind, status="failed", exit_status=1, report="Key refused.", ended=NOW)
+        for n, kind in enumerate(("native", "cli"))
+    ]
+    ours, program = words(draw_agents(list_agents(after(*changed(*ended))), 46, NOW)[0])[:2]
+    assert "failed · Key refused." in ours and "failed · exit 1" in program

@@ -160,6 +160,8 @@ def _tree(agents: list[AgentView]) -> tuple[AgentPlace, ...]:
 
 COLUMNS = 58
 """Cells from which on each fact has a column of its own, with a heading: those of the pane in a window of 60."""
+_NEW = " new"
+"""Behind how many reports nobody has read."""
 _TASK = 9
 """Cells below which nothing is said behind a state."""
 _TASK_COLUMN = 24
@@ -187,14 +189,14 @@ def draw_agents(
     if columns:
         lines.append(heading_line(columns).truncate(width))
         owners.append("")
-    names = 0 if columns else _names(listing, width, now)
+    names, short = (0, False) if columns else _narrow(listing, width, now)
     for placed in listing.placed:
         agent = placed.agent
         if placed.group:
             lines.append(Content.styled(_folder(placed.group, width), f"bold {_MUTED}"))
             owners.append("")
         left = f"{max(0.0, agent.killed_until - now):.0f} s" if agent.killed_until else ""
-        own = _lines(placed, width, age_of(agent, now), left, columns, names, agent.id == chosen)
+        own = _lines(placed, width, age_of(agent, now), left, columns, names, short, agent.id == chosen)
         lines += own
         owners += [agent.id] * len(own)
     below = [Content.styled(words, _MUTED).truncate(width, ellipsis=True) for words in _left_out(listing, width)]
@@ -245,7 +247,14 @@ def _left_out(listing: AgentListing, width: int) -> list[str]:
 
 @lru_cache(maxsize=512)
 def _lines(
-    placed: AgentPlace, width: int, age: str, left: str, columns: tuple[TableColumn, ...], names: int, chosen: bool
+    placed: AgentPlace,
+    width: int,
+    age: str,
+    left: str,
+    columns: tuple[TableColumn, ...],
+    names: int,
+    short: bool,
+    chosen: bool,
 ) -> tuple[Content, ...]:
     """Cached, because a long list is drawn several times a second.
 
@@ -254,6 +263,7 @@ def _lines(
         left: how long a kill can be undone.
         columns: of a wide list; empty: it is a narrow one.
         names: the cells of the names in a narrow one.
+        short: a narrow one tells how many are new by a number alone.
     """
     agent = placed.agent
     indent = _indent(placed)
@@ -265,9 +275,8 @@ def _lines(
         room = max(8, width - len(indent))
         state, task = Content.assemble(*_state(agent, left)), _task(agent, left)
         asks = agent.waits_now and task
-        lines = [
-            Content.assemble(indent, _head(agent, room, age, names - len(indent), chosen, state, "" if asks else task))
-        ]
+        head = _head(agent, room, age, names - len(indent), short, chosen, state, "" if asks else task)
+        lines = [Content.assemble(indent, head)]
         if asks:
             lines.append(Content(f"{' ' * len(indent)}  {fit_paths(task, width - len(indent) - 2)}"))
     if agent.row.exceeds and not agent.ended:
@@ -292,10 +301,10 @@ def _state(agent: AgentView, left: str) -> list[tuple[str, str]]:
     if agent.waits_now:
         return [("needs you", "bold $warning")]
     if agent.row.unread:
-        return [(agent.status, colour), (f" · {agent.row.unread} new", "$primary")]
+        return [(agent.status, colour), (f" · {agent.row.unread}{_NEW}", "$primary")]
     if agent.row.held_up:
         return [("prompt not sent", "$warning")]
-    if agent.status == "failed" and agent.row.exit_status:
+    if agent.status == "failed" and agent.row.exit_status and agent.row.kind != "native":
         return [(f"failed · exit {agent.row.exit_status}", colour)]
     return [(state_word(agent.status), colour)]
 
@@ -317,16 +326,29 @@ def _indent(placed: AgentPlace) -> str:
     return " " * (_INDENT * (depth - 1)) + ("└ " if depth else "")
 
 
-def _names(listing: AgentListing, width: int, now: float) -> int:
-    """The cells of the names in a narrow list, so that states begin in one column; 0: there is no room for that."""
+def _narrow(listing: AgentListing, width: int, now: float) -> tuple[int, bool]:
+    """Of a narrow list: the cells of the names, so that states begin in one column, and whether the count of what is
+    new is told in short, as it is for all where one has no room. 0: there is no room for a column.
+    """
     agents = [placed.agent for placed in listing.placed]
-    names = max((len(_indent(one)) + cell_len(_clean(one.agent.row.name)) for one in listing.placed), default=0)
-    states = max((cell_len(_state(one, "")[0][0].partition(" · ")[0]) for one in agents), default=0)
-    ages = max((cell_len(age_of(one, now)) for one in agents), default=0)
-    return names if 2 + names + 1 + states + 1 + ages <= width else 0
+    states = [Content.assemble(*_state(one, "")) for one in agents]
+    called = [len(_indent(one)) + cell_len(_clean(one.agent.row.name)) for one in listing.placed]
+    names = max(called, default=0)
+    first = max((cell_len(state.plain.partition(" · ")[0]) for state in states), default=0)
+    ages = [cell_len(age_of(one, now)) for one in agents]
+    if 2 + names + 1 + first + 1 + max(ages, default=0) > width:
+        names = 0
+    rows = zip(called, states, ages, strict=True)
+    short = any(
+        state.plain.endswith(_NEW) and 2 + max(names, name) + 1 + state.cell_length + 1 + age > width
+        for name, state, age in rows
+    )
+    return names, short
 
 
-def _head(agent: AgentView, width: int, age: str, names: int, chosen: bool, said: Content, task: str) -> Content:
+def _head(
+    agent: AgentView, width: int, age: str, names: int, brief: bool, chosen: bool, said: Content, task: str
+) -> Content:
     """The one line of a narrow list: the name, how it is, the age, and what else there is room for. The age gives way
     to the name, then how it is, which the sign says at least; the name only where it has no room alone.
     """
@@ -336,6 +358,8 @@ def _head(agent: AgentView, width: int, age: str, names: int, chosen: bool, said
     state, none, room = said[: len(words)], Content(""), width - 2
     news = Content.styled(f"+{agent.row.unread}", "$primary") if agent.row.unread else none
     short = Content.assemble(state, " ", news) if news else state
+    if brief and said.plain.endswith(_NEW):
+        said = short
     wordings = ((said, tail), (short, tail), (state, tail), (short, none), (state, none), (news, none), (none, none))
     lengths = ((one, end, sum(part.cell_length + bool(part) for part in (one, end))) for one, end in wordings)
     whole = ((one, end) for one, end, length in lengths if length + max(names, cell_len(called)) <= room)
