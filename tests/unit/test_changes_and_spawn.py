@@ -11,7 +11,15 @@ from gshtui.providers.model_command import ListedModel, ModelList
 from gshtui.text.unified_diff import FilePatch
 from gshtui.tools.git.worktree import Worktree
 from gshtui.tools.git.worktree_changes import WorktreeChanges
-from gshtui.ui.agents.spawn_dialog import ANY, SpawnForm, SpawnOptions, form_problem, spawn_options, spawn_parameters
+from gshtui.ui.agents.spawn_dialog import (
+    ANY,
+    SpawnForm,
+    SpawnList,
+    SpawnOptions,
+    form_problem,
+    spawn_options,
+    spawn_parameters,
+)
 from gshtui.ui.changes.diff_document import MOST_ROWS, make_document
 from gshtui.ui.changes.diff_pane import worktree_choices
 from tests.kit.recorded_fleet import DIFF, PERSONAS, PROFILES
@@ -81,6 +89,13 @@ def test_the_offers_come_from_the_commands_data() -> None:
     assert [persona for persona, _ in found.personas] == ["explore", "test", "build"]
     assert (found.models, found.programs["codex"]) == (("p/m",), "codex")
     assert spawn_options(None, None, None).kinds == (("native", "Built-in agent"), ("command", "Other program"))
+
+
+def test_what_is_not_installed_has_its_own_heading() -> None:
+    listed = SpawnList(spawn_options(PERSONAS, PROFILES, None, {"codex": "/bin/codex"}.get))._choices
+    groups = {choice.id: choice.group for choice in listed}
+    assert (groups["codex"], groups["command"], groups["claude"]) == ("Programs", "Programs", "Not installed")
+    assert not any(choice.state for choice in listed)
 
 
 def test_the_parameters_say_what_was_filled_in() -> None:

@@ -181,8 +181,7 @@ class SpawnList(Picker):
                 name,
                 title,
                 "any command line" if name == ANY else f"{offers.programs[name]} in its own terminal",
-                state="not installed" if name in offers.missing else "",
-                group="Programs",
+                group="Not installed" if name in offers.missing else "Programs",
             )
             for name, title in offers.kinds
             if name != NATIVE
