@@ -7,6 +7,7 @@ from rich.style import Style
 from textual.color import Color
 
 from gshtui.ui.kit.drawing.contrast import contrast
+from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 from gshtui.ui.prompt.prompt_input import PromptInput
 from tests.kit.recorded_shell import FakeRecord
 from tests.kit.scenes import ANSWERS
@@ -54,6 +55,17 @@ async def test_nothing_is_half_seen_beside_a_box(size: tuple[int, int], colours:
                     assert dimmed or key == "f4", (key, y, strip.text)
             await pilot.press("escape")
             await wait_until(pilot, lambda: not app.screen.query(".dialog"), what=lambda key=key: f"after {key}")
+
+
+@pytest.mark.parametrize("rows", [2, 30])
+async def test_a_box_takes_a_short_window_only_if_it_needs_it(rows: int) -> None:
+    app = Window()
+    async with app.run_test(size=(61, 20)) as pilot:
+        await settled(pilot)
+        app.push_screen(Picker("Few", [PickerChoice(f"{n}", f"choice {n}") for n in range(rows)], empty=""))
+        await settled(pilot)
+        box, entry = app.screen.query(".dialog").first().region, app.bench.input.region
+        assert box.bottom <= entry.y if rows == 2 else box.height == 20
 
 
 def _is_dimmed(style: Style | None) -> bool:

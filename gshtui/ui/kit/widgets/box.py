@@ -12,7 +12,7 @@ from textual.widget import Widget
 from gshtui.ui.kit.textual.typed_app import app_of
 
 _LEAST = 16
-"""Rows above the input below which a box takes the whole window."""
+"""Rows above the input below which a box may take the whole window, if it needs more than these."""
 _R = TypeVar("_R")
 
 
@@ -22,6 +22,8 @@ class Box(ModalScreen[_R]):
     most_rows = 1_000
     """Rows that the box may take."""
     _covers = range(0)
+    _above = 0
+    """Rows above the input."""
 
     def on_mount(self) -> None:
         window = app_of(self).screen_stack[0]
@@ -34,6 +36,9 @@ class Box(ModalScreen[_R]):
         above = min((one.region.y for one in window.query("#prompt") if one.region), default=height)
         below = height - above if above >= _LEAST else 0
         self.set_class(above < _LEAST, "-short")
+        if above != self._above:
+            self._above = above
+            self.remove_class("-covering")
         self.most_rows = height - below
         for box in self.query_children(Widget).filter(".dialog").exclude(".-full"):
             box.styles.max_height = self.most_rows
@@ -41,6 +46,8 @@ class Box(ModalScreen[_R]):
 
     def _cover_rows(self, _: Screen[Any]) -> None:
         box = next((one.region for one in self.query_children(".dialog")), Region())
+        if self.has_class("-short") and box.height > self._above:
+            self.add_class("-covering")  # no part of the input is seen without the rest
         covers = range(box.y, box.bottom)
         if covers != self._covers:
             self._covers = covers
