@@ -51,6 +51,7 @@ async def test_what_an_agent_says_is_in_the_journal_once(tmp_path: Path) -> None
         events = [event for _, event in await hub.store.journal.read(turn.session)]
         assert len([event for event in events if isinstance(event, TurnFinished)]) == 1
         assert len([event for event in events if isinstance(event, TurnStarted)]) == 1
+        assert (await hub.store.sessions.find(turn.session)).title == "read a.txt", "its task, not its name again"
         state = hub.agent_states.get(AGENT)
         assert state is not None
         assert state.row.runtime == "tmux"

@@ -205,9 +205,7 @@ async def _converse(native: NativeAgent, store: Store, roster: LocalRoster, agen
         own = await store.sessions.latest_of(spec.agent, f"agent {spec.agent}")
         session = "" if own is None else own.id
     if not session:
-        info = await store.sessions.create(
-            cwd=spec.cwd, agent=spec.agent, title=spec.name, parent=f"agent {spec.agent}"
-        )
+        info = await store.sessions.create(cwd=spec.cwd, agent=spec.agent, parent=f"agent {spec.agent}")
         session = info.id
     agent.holds = lambda source: source == "person"  # what agents have sent was asked of this one alone
     if spec.request.prompt.strip():
