@@ -151,9 +151,9 @@ def test_gsh_asks_and_goes_on(home: Home) -> None:
     assert "what is in it" in first.out
     assert run_gsh("gsh", "--", "what failed?", cwd=home.path).code == 0
     listed = run_gsh("session", "ls", cwd=home.path).out
-    assert len(listed.strip().split("\n")) == 1, "a follow-up goes on with the conversation"
+    assert len(listed.strip().split("\n")) == 2, "below the headings: a follow-up goes on with the conversation"
     assert run_gsh("gsh", "--new", "what", "failed?", cwd=home.path).code == 0
-    assert len(run_gsh("session", "ls", cwd=home.path).out.strip().split("\n")) == 2
+    assert len(run_gsh("session", "ls", cwd=home.path).out.strip().split("\n")) == 3
 
 
 def test_gsh_refuses_what_nobody_can_be_asked_about(home: Home) -> None:

@@ -176,7 +176,9 @@ async def test_ls_lists_this_folder_or_all(shell: Shell, tmp_path: Path) -> None
     here, there = await _conversation(shell), await _conversation(shell, tmp_path)
     outcome = await shell.run("session ls")
     assert [row["id"] for row in outcome.data] == [here]
-    assert outcome.text.split()[:2] == ["1", here]
+    head, row = outcome.text.splitlines()
+    assert row.split()[:2] == ["1", here] and head.split()[:3] == ["no.", "id", "age"]
+    assert head.index("title") == row.index(outcome.data[0]["title"])
     assert "\x1b" not in outcome.text
     everywhere = await shell.run("session ls all=true")
     assert [row["id"] for row in everywhere.data] == [there, here]
@@ -315,12 +317,12 @@ async def test_ls_shows_agent_model_and_cost_and_is_filtered(shell: Shell) -> No
         (free, None, 120),
         (dear, 0.5, 120),
     ]
-    assert [line.split()[5:8] for line in outcome.text.splitlines()] == [
+    assert [line.split()[5:8] for line in outcome.text.splitlines()[1:]] == [
         ["-", "m1", "-"],
         ["p", "local", "-"],
         ["anthropic", "Opus-5", "$0.50"],
     ]
-    assert (await shell.run("session ls limit=2")).text.splitlines()[2:] == [
+    assert (await shell.run("session ls limit=2")).text.splitlines()[3:] == [
         "(the newest 2; `session ls limit=N` (`--limit N`) lists more)"
     ]
     for words, wanted in (

@@ -390,7 +390,7 @@ def _check_free(sessions: Iterable[SessionInfo]) -> None:
 def _render_list(_invocation: Invocation, found: calls.SessionList) -> Outcome:
     shown = partial(sessions_text, found.sessions, folders=found.everywhere, numbered=found.numbered)
     end = f"\n(the newest {len(found.sessions)}; `session ls limit=N` (`--limit N`) lists more)" if found.more else ""
-    text = shown() + end
+    text = shown(headed=True) + end
     if not found.sessions:
         text = "No conversations yet." if found.numbered or found.everywhere else "No conversation matches."
         if found.archived:

@@ -10,12 +10,14 @@ from gshtui.store.tables.message_table import SearchHit
 from gshtui.store.tables.session_table import SessionInfo
 from gshtui.text import cells, markdown_table, units
 
-_HEAD = ("number", "id", "age", "messages", "agent", "provider", "model", "cost", "title")
+_HEAD = ("no.", "id", "age", "messages", "agent", "provider", "model", "cost", "title")
 
 
-def sessions_text(found: Sequence[SessionInfo], *, folders: bool, numbered: bool = False, aloud: bool = False) -> str:
+def sessions_text(
+    found: Sequence[SessionInfo], *, folders: bool, numbered: bool = False, headed: bool = False, aloud: bool = False
+) -> str:
     """One line each: its number, id, age, messages, agent, provider, model, cost, title, and where it is open; with its
-    folder if several are shown. `aloud`: as a Markdown table.
+    folder if several are shown. `headed`: below headings; `aloud`: as a Markdown table.
     """
     rows = [
         (
@@ -31,9 +33,12 @@ def sessions_text(found: Sequence[SessionInfo], *, folders: bool, numbered: bool
         )
         for number, info in enumerate(found, start=1)
     ]
+    head = _HEAD if numbered else _HEAD[1:]
     if aloud:
         cells_of = ([cell.replace("|", "/") for cell in row] for row in rows)
-        return markdown_table.table(_HEAD if numbered else _HEAD[1:], cells_of)
+        return markdown_table.table(head, cells_of)
+    if headed and rows:
+        rows.insert(0, head)
     sides = (">" if numbered else "") + "<>><<<>"
     widths = [max((cells.width(row[at]) for row in rows), default=0) for at in range(len(sides))]
 
