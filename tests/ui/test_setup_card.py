@@ -305,7 +305,7 @@ async def test_the_card_comes_before_the_hub_and_offers_programs_by_use(
     monkeypatch.setattr(app.bridge, "start", late)
     async with app.run_test(size=(100, height)) as pilot:
         await shows(pilot, CardScreen)
-        by_use = ["Claude", "Codex", "OpenCode", "Gemini", "aider", "Amp"]
+        by_use = ["Claude", "Codex", "OpenCode", "Gemini", "Aider", "Amp"]
         assert list(rows(app))[1 : shown + 2] == [*by_use[:shown], "…"]
         assert rows(app)["…"].startswith(f"… {8 - shown} more")
         await pilot.press(*["down"] * (shown + 1), "enter")
