@@ -8,10 +8,13 @@ from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
+from textual.widgets.option_list import Option
 
 from gshtui.ui.kit.drawing.themes import ThemedApp
 from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
+from gshtui.ui.kit.widgets.filtered_list import FilteredList
 from gshtui.ui.kit.widgets.list_rows import ListRow, list_lines
+from tests.kit import window
 from tests.kit.storms import combined
 from tests.kit.transcript_host import STYLES
 
@@ -239,3 +242,21 @@ def test_facts_give_way_in_their_order_before_a_name_or_another_fact_is_cut() ->
         assert all(fact in line for fact in left)
         seen.append(sum(fact in line for fact in facts))
     assert seen[0] == 3 and seen[-1] == 6 and seen == sorted(seen)
+
+
+@pytest.mark.parametrize("size", [(61, 20), (80, 24), (120, 35), (200, 50)])
+@pytest.mark.parametrize("look", ["", "-palette", "-wide -settings"])
+async def test_rows_are_made_for_their_room_before_they_are_laid_out(look: str, size: tuple[int, int]) -> None:
+    class Listed(FilteredList[None]):
+        def fill(self) -> None:
+            rooms.append(self.room)
+            self.show([Option("one")], "")
+
+    rooms: list[int] = []
+    app = window.Window()
+    async with app.run_test(size=size) as pilot:
+        await window.settled(pilot)
+        app.push_screen(Listed(prompt="", look=look))
+        await window.settled(pilot)
+        assert isinstance(app.screen, Listed)
+        assert {*rooms} == {app.screen.room}

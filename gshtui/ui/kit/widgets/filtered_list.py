@@ -24,8 +24,6 @@ _R = TypeVar("_R")
 
 
 _LEAST = 3
-_USUAL = 80
-"""Cells of a row in a dialog that has room, until it is laid out."""
 
 
 class FilteredList(Box[_R]):
@@ -76,8 +74,14 @@ class FilteredList(Box[_R]):
     @property
     def room(self) -> int:
         """Cells of a row."""
-        laid_out = self.choices.scrollable_content_region.width
-        return max(20, laid_out or min(_USUAL, app_of(self).size.width * 96 // 100 - 4))
+        return max(20, self.choices.scrollable_content_region.width or self._to_be())
+
+    def _to_be(self) -> int:
+        """Cells of a row in a dialog that is not laid out yet: what is painted first is right."""
+        size, styles, listed = app_of(self).size, self.query_one(".dialog").styles, self.choices.styles
+        widths = [one.resolve(size, size) for one in (styles.width, styles.max_width) if one is not None]
+        bar = listed.scrollbar_size_vertical if listed.scrollbar_gutter == "stable" else 0
+        return int(min(widths, default=size.width)) - styles.gutter.width - bar
 
     @property
     def chosen(self) -> str | None:
