@@ -148,6 +148,6 @@ async def test_what_it_is_denied_by_its_own_settings_stays_so(stage: Stage, home
 @pytest.mark.programs("aider")
 async def test_one_without_modes_says_so(stage: Stage) -> None:
     before = len(stage.fleet.rows())
-    with pytest.raises(FleetError, match="aider has no modes: it edits files unasked"):
+    with pytest.raises(FleetError, match="Aider has no modes: it edits files unasked"):
         await stage.fleet.spawn(SpawnRequest(cli=stage.program.argv, mode="plan"), by_person=True)
     assert len(stage.fleet.rows()) == before

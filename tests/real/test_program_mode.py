@@ -67,7 +67,7 @@ async def test_no_key_goes_into_a_question(row: AgentRow, tmux: TmuxServer) -> N
     ("profile", "why"),
     [
         ("codex", "is not connected to its server, so it"),
-        ("aider", "aider has no modes: it edits files unasked"),
+        ("aider", "Aider has no modes: it edits files unasked"),
         ("goose", "is not known"),
         ("shell", "runs what is typed"),
         ("vibe", "no mode like plan"),
