@@ -52,7 +52,7 @@ async def test_everything_waits(snap: Snap, theme: str, size: tuple[int, int]) -
     async with app.run_test(size=size) as pilot:
         app.feed(
             TurnStarted(agent="main", session="s", turn="t", prompt="p", at=NOW - 83),
-            AgentStatusChanged(agent="main", status="waiting"),
+            AgentStatusChanged(agent="main", status="waiting", at=NOW - 12),
             PromptQueued(prompt="q1", agent="main", text="then update the README\nand the changelog"),
             PromptQueued(prompt="q2", agent="main", text="and run the tests"),
             WRITE,

@@ -93,9 +93,9 @@ def test_commands_of_the_person_run_beside_turns() -> None:
     assert [one.command for one in state.running] == ["ls"]
 
 
-def test_a_command_is_timed_from_its_own_beginning_and_a_turn_from_its() -> None:
+def test_a_command_and_a_question_are_timed_from_their_own_beginning_and_a_turn_from_its() -> None:
     """A command's figure is that of the list of agents and of the shell log: what a person took to answer is in none.
-    A turn goes on through its questions.
+    Beside a question stands for how long it has waited.
     """
     state = after(START)
     seen = [state.counts_from]
@@ -110,4 +110,4 @@ def test_a_command_is_timed_from_its_own_beginning_and_a_turn_from_its() -> None
         changed = AgentStatusChanged(agent="main", status=status, doing=words, at=at)
         state = reduce_status(state, changed)
         seen.append(state.counts_from)
-    assert seen == [100.0, 101.0, 100.0, 112.0, 112.0, 100.0]
+    assert seen == [100.0, 101.0, 102.0, 112.0, 112.0, 100.0]

@@ -111,8 +111,8 @@ class StatusState(msgspec.Struct, frozen=True):
 
     @property
     def counts_from(self) -> float:
-        """What the time beside its words counts from: a command's own beginning, else the turn's."""
-        return self.changed if self.status == "tool" else self.since
+        """What the time beside its words counts from: a command's or a question's own beginning, else the turn's."""
+        return self.changed if self.status in ("tool", "waiting") else self.since
 
 
 FAILED = "failed"
@@ -337,6 +337,7 @@ class PromptStatus(Static):
             waiting,
             width,
             self._ends_by("interrupt"),
+            asks=self.state.status == "waiting" and self.state.retry is None,
         )
 
     def _late_work(self, width: int) -> Content:
@@ -357,16 +358,20 @@ class PromptStatus(Static):
         what = f"Running: {one_line(newest.command)}"
         return self._going_on(what, newest.since, waiting, width, self._ends_by("stop"))
 
-    def _going_on(self, what: str, since: float | None, beside: list[str], width: int, spare: str = "") -> Content:
-        """The activity, shortened so that all of `beside` fits, and `spare` if some of the activity stays."""
+    def _going_on(
+        self, what: str, since: float | None, beside: list[str], width: int, spare: str = "", *, asks: bool = False
+    ) -> Content:
+        """The activity, shortened so that all of `beside` fits, and `spare` if some of the activity stays. `asks`: it
+        waits for the person.
+        """
         moving = app_of(self).animation_level != "none"
-        spinner = FRAMES[self._frame % len(FRAMES)] if moving else "●"
+        sign = "◆" if asks else FRAMES[self._frame % len(FRAMES)] if moving else "●"
         rest = [*([units.clock(self._clock() - since)] if since is not None else []), *beside]
         room = width - 2 - sum(cell_len(part) + 3 for part in rest)
         if spare and room - cell_len(spare) - 3 >= _LEAST:
             room -= cell_len(spare) + 3
             rest.append(spare)
-        line = Content.assemble((f"{spinner} ", "$primary"), (fit(what, max(_LEAST, room)), "$foreground"))
+        line = Content.assemble((f"{sign} ", "$warning" if asks else "$primary"), (fit(what, max(_LEAST, room)), "$foreground"))
         return _joined(line, rest, width)
 
     def _ends_by(self, what: str) -> str:
