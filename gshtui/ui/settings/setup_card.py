@@ -74,6 +74,7 @@ class CardScreen(Picker):
         from gshtui.settings.setting_values import looks_secret
 
         key, grown, self._before = self.words.strip(), len(self.words) - self._before, len(self.words)
+        self.query_one("#filter", Input).password = any(key.startswith(one) for one in KEY_BEGINNINGS)
         if not self._given and grown > 1 and looks_secret(key):
             self._take(key)
             return
