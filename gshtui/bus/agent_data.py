@@ -168,7 +168,7 @@ class OpenQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
         """What is asked about what, in one line."""
         from gshtui.text.asked_line import asked_line  # not before the first letter
 
-        return asked_line(self.subject, self.unsaid)
+        return asked_line(self.subject, self.unsaid, self.diff)
 
     @property
     def unseen(self) -> str:

@@ -131,8 +131,11 @@ def _need(row: AgentRow) -> str:
     asked = row.question
     if asked is None:
         return f"{row.name} needs you{f': {row.doing}' if row.doing else ''}"
+    from gshtui.text.asked_line import change_wish  # not before the first letter
+
     about = " · ".join(line.strip() for line in asked.unsaid.split("\n") if line.strip())
-    return f"{row.name} asks: {asked.subject}{f' · {about}' if about else ''}"
+    asks = change_wish(asked.subject, asked.diff) or f"asks: {asked.subject}"
+    return f"{row.name} {asks}{f' · {about}' if about else ''}"
 
 
 def _call(text: str, agent: str, *, is_good: bool = False, is_need: bool = False) -> AgentCall:

@@ -11,11 +11,19 @@ _GENERAL = re.compile(
 """The words of a program's question that say nothing which what it is about does not say."""
 _LONGEST = 400
 _LINE_END = " ⏎ "
+_NO_FILE = "/dev/null"
 _OF_CHANGE = re.compile(
     r"(?i)→ edit |(?:(?:do|would) you (?:want|like) to )?(?:make|create|overwrite|update|write) |apply this change\?|"
     r"permission for the file_system\."
 )
 """How programs ask about a change of a file."""
+_CHANGE_WORDS = re.compile(
+    r"(?i)(?:(?:→|do|would|you|want|like|to|make|create|overwrite|update|write|edit|edits|apply|the|this|these|"
+    r"following|file|change|changes)(?: +|$))*"
+)
+"""The words of such a question beside the name of its file."""
+_FILE = "+++ "
+"""How the line of a unified diff begins that names a file."""
 _DRAWN = re.compile(r" {0,20}\d{1,9} ")
 """A line of a change, as programs draw it: below its number is the file's."""
 
@@ -37,12 +45,31 @@ def unsaid(subject: str, detail: str) -> str:
     return rest if first.strip() and first.strip() in (subject, subject.partition(": ")[2]) else detail
 
 
-def asked_line(subject: str, detail: str) -> str:
+def change_wish(subject: str, diff: str) -> str:
+    """What a question wants that is about this change of one file, as our own agents say it; empty: it has words that
+    say more than that.
+    """
+    from gshtui.text.sanitise import one_line  # not before the first letter
+
+    head, _, rest = diff.partition("\n@@ ")
+    *others, named = head.split("\n")
+    if not rest or f"\n{_FILE}" in rest or not named.startswith(_FILE):
+        return ""
+    path = named.removeprefix(_FILE).partition("\t")[0].removeprefix("b/")
+    said = one_line(subject, _LONGEST).removesuffix("?")
+    name = path if said.endswith(path) else path.rpartition("/")[2]
+    if path == _NO_FILE or _CHANGE_WORDS.fullmatch(said.removesuffix(name)) is None:
+        return ""
+    return f"wants to {'write' if f'--- {_NO_FILE}' in others else 'edit'} {one_line(path, _LONGEST)}"
+
+
+def asked_line(subject: str, detail: str, diff: str = "") -> str:
     """The question with what it is about, each said once: all lines of that in their order, their ends marked."""
     from gshtui.text.sanitise import one_line  # not before the first letter
 
     subject, lines = one_line(subject, _LONGEST), [line.strip() for line in detail.split("\n") if line.strip()]
     lines = _undrawn(detail) if _OF_CHANGE.match(subject) else lines or [""]
+    subject = change_wish(subject, diff) or subject
     told = one_line(_LINE_END.join(lines), _LONGEST)
     asked = subject.removesuffix("?").lower()
     if not told or told.lower() in asked:

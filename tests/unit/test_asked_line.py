@@ -2,7 +2,11 @@
 
 import pytest
 
-from gshtui.text.asked_line import asked_line, unsaid
+from gshtui.bus.agent_data import OpenQuestion
+from gshtui.guard.approval.question_text import program_request, question_row, question_title
+from gshtui.text.asked_line import asked_line, change_wish, unsaid
+from gshtui.text.unified_diff import make_diff
+from tests.kit.fake_terminal import agent_row
 
 
 @pytest.mark.parametrize(
@@ -41,3 +45,35 @@ def test_a_question_is_one_line_in_which_nothing_is_said_twice(subject: str, det
 )
 def test_only_what_a_question_says_whole_is_not_said_again(subject: str, detail: str, rest: str) -> None:
     assert unsaid(subject, detail) == rest
+
+
+EDIT = make_diff("a\n", "b\n", "src/parse.py")
+
+
+@pytest.mark.parametrize(
+    ("subject", "diff", "wish"),
+    [
+        ("Do you want to make this edit to parse.py?", EDIT, "wants to edit src/parse.py"),
+        ("→ Edit src/parse.py", EDIT, "wants to edit src/parse.py"),
+        ("Apply this change?", EDIT, "wants to edit src/parse.py"),
+        ("Do you want to create b.py?", make_diff("", "x\n", "a b/b.py", new=True), "wants to write a b/b.py"),
+        ("Do you want to make this edit to parse.py?", make_diff("", "x\n", "src/pars\x1b.py"), ""),
+        ("Do you want to make this edit to other.py?", EDIT, ""),
+        ("Do you want to make this edit to xparse.py?", EDIT, ""),
+        ("Do you want to run make and edit parse.py?", EDIT, ""),
+        ("Do you want to make this edit to parse.py?", EDIT + make_diff("a\n", "b\n", "src/other.py"), ""),
+        ("Do you want to make this edit to parse.py?", "", ""),
+        ("Do you want to make this edit to parse.py?", "+++ src/parse.py", ""),
+        ("Do you want to delete parse.py?", make_diff("a\n", "", "src/parse.py"), ""),
+    ],
+)
+def test_the_usual_words_for_a_change_of_one_file_become_ours_which_name_it_with_its_folder(
+    subject: str, diff: str, wish: str
+) -> None:
+    assert change_wish(subject, diff) == wish
+    asked = OpenQuestion("q", subject, diff=diff)
+    assert asked.line == (wish or subject)
+    request = program_request(agent_row(profile="claude"), asked)
+    said = f" {wish}" if wish else f": {subject}"
+    assert question_row(request, "claude") == f"claude{said}"
+    assert question_title(request, "fix", subject) == f"fix · claude{said}"

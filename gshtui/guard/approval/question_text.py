@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.bus.events.approval_events import ApprovalRequested
-from gshtui.text.asked_line import asked_line
+from gshtui.text.asked_line import asked_line, change_wish
 
 if TYPE_CHECKING:
     from gshtui.text.diff_rows import DiffRow
@@ -66,7 +66,8 @@ def question_title(request: ApprovalRequested, name: str = "", subject: str = ""
     """
     who, wants, what = _wish(request, name)
     if subject and request.effect == PROGRAM:
-        return f"{who}{f' {what}' if what and not short else ''}: {subject}"
+        wish = change_wish(request.subject, request.diff)
+        return f"{who}{f' {what}' if what and not short else ''}{f' {wish}' if wish else f': {subject}'}"
     return f"{who} {_wanted(request, wants, what, subject)}"
 
 
@@ -77,7 +78,9 @@ def question_row(request: ApprovalRequested, name: str = "", *, short: bool = Fa
     who, wants, what = _wish(request, name)
     subject = one_line(request.subject, 400)
     if request.effect == PROGRAM:
-        subject = asked_line(subject, request.detail)
+        subject = asked_line(subject, request.detail, request.diff)
+        if change_wish(request.subject, request.diff):
+            return f"{who} {subject}"
     if subject and (short or request.effect == PROGRAM):
         return f"{who}: {subject}"
     return f"{who} {_wanted(request, wants, what, subject)}"

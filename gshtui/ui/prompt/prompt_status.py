@@ -371,7 +371,9 @@ class PromptStatus(Static):
         if spare and room - cell_len(spare) - 3 >= _LEAST:
             room -= cell_len(spare) + 3
             rest.append(spare)
-        line = Content.assemble((f"{sign} ", "$warning" if asks else "$primary"), (fit(what, max(_LEAST, room)), "$foreground"))
+        line = Content.assemble(
+            (f"{sign} ", "$warning" if asks else "$primary"), (fit(what, max(_LEAST, room)), "$foreground")
+        )
         return _joined(line, rest, width)
 
     def _ends_by(self, what: str) -> str:
