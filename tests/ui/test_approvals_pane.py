@@ -1091,6 +1091,9 @@ class Shower(FrontScroll):
     def shows_change(self, call: str, diff: str) -> bool:
         return self.shown and (call, diff) == ("c1", DIFF)
 
+    def fold_asked(self, call: str) -> None:
+        assert not call or call == "c1"
+
 
 @pytest.mark.parametrize("before", [False, True], ids=["in sight", "scrolled away"])
 async def test_one_key_allows_a_change_that_the_conversation_shows_whole(before: bool) -> None:

@@ -12,6 +12,7 @@ from gshtui.bus.events.agent_events import MessageAppended, ToolFinished, ToolSt
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.messages import Message, Text, ToolCall
+from gshtui.ui.approvals.question_view import QuestionView
 from gshtui.ui.conversation.conversation_pane import ConversationPane
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.window.main_area import MainArea, PromptArea
@@ -143,3 +144,34 @@ async def test_the_change_of_an_agent_behind_is_below_its_row_where_there_is_roo
         assert app.query_one("#approvals").size.height == (3 if roomy else 1)
         await app.press(pilot, "alt+a")
         assert app.answers == (["once"] if roomy else []), "nothing is allowed unread"
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("lines", [2, 30])
+async def test_a_change_that_its_question_shows_whole_is_one_row_of_the_conversation(
+    size: tuple[int, int], lines: int
+) -> None:
+    app = Asking()
+
+    def seen() -> int:
+        strips = app.query_one(Transcript).render_lines(app.query_one(Transcript).size.region)
+        return sum("now0" in strip.text for strip in strips)
+
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        await app.ask(pilot, lines, 0)
+        before = seen()
+        await app.press(pilot, "ctrl+g")
+        panel = app.query_one(QuestionView)
+        whole = not (panel.above or panel.hidden)
+        assert whole == (lines == 2)
+        assert [one.brief for one in app.query_one(Transcript).document.sheets][-1] is whole
+        assert not seen() or not whole
+        await app.press(pilot, "escape")
+        assert seen() == before and ("alt+a allow" in app.row) is (before == lines)
+        await app.press(pilot, "ctrl+g")
+        await app.bench.deck.open("other", "Other", Static("another tab"))
+        await app.press(pilot, "4")
+        app.bench.deck.show(app.bench.deck._first)
+        await app.rest(pilot)
+        assert seen() >= before, "who looks at what became of it sees the change again"

@@ -75,6 +75,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         shows_change: whether all of the change that a call wants to make is on the screen now, above the panel.
         denies: told whose question what stands in the input would deny, by the key of its own: the agent and its name;
             two empty words: no one's.
+        opens: told of which call the panel shows the whole change; empty: of none.
         clock: monotonic seconds, the clock that Textual stamps keys with.
     """
 
@@ -127,6 +128,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         written: Callable[[], str] = str,
         shows_change: Callable[[str, str], bool] = lambda _call, _diff: False,
         denies: Callable[[str, str], None] = lambda _agent, _name: None,
+        opens: Callable[[str], None] = lambda _: None,
     ) -> None:
         super().__init__(id="approvals")
         self.state = ApprovalsState()
@@ -144,6 +146,9 @@ class ApprovalsPane(Vertical, can_focus=True):
         self._written = written
         self._sight = QuestionSight(shows_change)
         self._denies = denies
+        self._opens = opens
+        self._opened = ""
+        """The call of which the panel shows the whole change."""
         self._bound = BoundKeys()
         self._keys = AnswerKeys()
         self._came_from: Widget | None = None
@@ -214,6 +219,8 @@ class ApprovalsPane(Vertical, can_focus=True):
     def _appear(self, shown: bool) -> None:
         self.display = shown
         self._appears(shown)
+        if not shown:
+            self._show_change_of("")
         self._denies("", "")
 
     def _front_changed(self, request: ApprovalRequested | None) -> None:
@@ -302,6 +309,13 @@ class ApprovalsPane(Vertical, can_focus=True):
             draw_question(self, self.state, request, self._count, known=known, marks=marks, said=self.said)
         else:
             self._draw_row(request)
+        whole = view.display and not (view.above or view.hidden)
+        self._show_change_of(request.call if opened and whole and request is not None and request.diff else "")
+
+    def _show_change_of(self, call: str) -> None:
+        if call != self._opened:
+            self._opened = call
+            self._opens(call)
 
     def _draw_row(self, request: ApprovalRequested) -> None:
         width = (self.size.width or self.screen.size.width) - 2

@@ -180,6 +180,7 @@ class PromptArea(Vertical):
             written=lambda: "" if self.input.editing else as_reason(self.input.value),
             shows_change=self._shows_change,
             denies=self._denies,
+            opens=self._fold_asked,
         )
         self.input.drafts.beside = self._half_written
         self.tasks = TasksStrip(agent)
@@ -271,6 +272,10 @@ class PromptArea(Vertical):
     def _shows_change(self, call: str, diff: str) -> bool:
         front = self.input.front_scroll
         return front is not None and front.shows_change(call, diff)
+
+    def _fold_asked(self, call: str) -> None:
+        if (front := self.input.front_scroll) is not None:
+            front.fold_asked(call)
 
     def _input(self) -> Widget | None:
         return self.input

@@ -25,6 +25,7 @@ from gshtui.ui.kit.transcript.entries import (
     calls_of,
     group_of,
     has_passed,
+    is_asked,
     joined,
     only_looks,
 )
@@ -57,6 +58,7 @@ class TranscriptDocument:
         self._first = 0
         self._turn: list[Sheet] = []
         """The calls of the turn at the end."""
+        self._asked = ""
 
     @property
     def height(self) -> int:
@@ -122,10 +124,16 @@ class TranscriptDocument:
         self._forget(before, changed=group)
         return True
 
+    def fold_asked(self, call: str) -> None:
+        """What this call wants to change is shown by its question now: here it is one row. Empty: none is."""
+        self._asked = call
+        self._fold_turn()
+
     def _fold_turn(self) -> None:
         for sheet, shown in zip(self._turn, unfolded(_calls(self._turn), self.page.result_lines), strict=True):
-            if sheet.brief == shown:
-                sheet.brief = not shown
+            brief = not shown or is_asked(sheet.entry, self._asked)
+            if sheet.brief != brief:
+                sheet.brief = brief
                 self._forget(sheet)
 
     def space_after(self, sheet: Sheet) -> tuple[Sheet, int] | None:

@@ -102,6 +102,11 @@ def only_looks(entry: Entry | None) -> bool:
     return isinstance(entry, ToolEntry) and DOES.get(entry.name) in _LOOKS and not (entry.by_person or entry.pictures)
 
 
+def is_asked(entry: Entry, call: str) -> bool:
+    """Whether it is this call, which other messages may have, too, and the person is asked about it."""
+    return isinstance(entry, ToolEntry) and entry.status == "asked" and entry.id.rpartition("/")[2] == call
+
+
 def joined(before: Entry | None, entry: Entry) -> ToolGroup | None:
     """Both as one group, if both only look; a call that is in the group already is replaced."""
     if not (isinstance(before, ToolEntry) and isinstance(entry, ToolEntry)):

@@ -23,7 +23,7 @@ from gshtui.ui.kit.textual.typed_app import app_of, copy_text
 from gshtui.ui.kit.transcript.call_results import shows_whole_change
 from gshtui.ui.kit.transcript.cursor_parts import answer_near, code_near, message_near, prompt_of
 from gshtui.ui.kit.transcript.document import TranscriptDocument, selected_text
-from gshtui.ui.kit.transcript.entries import CutEntry, Entry, PromptEntry, ToolEntry
+from gshtui.ui.kit.transcript.entries import CutEntry, Entry, PromptEntry, ToolEntry, is_asked
 from gshtui.ui.kit.transcript.sheet import Sheet
 from gshtui.ui.kit.transcript.transcript_feed import FramePacer, TranscriptFeed
 from gshtui.ui.kit.transcript.transcript_painter import TranscriptPage, TranscriptPainter, empty_page
@@ -345,14 +345,17 @@ class Transcript(KeptLines, can_focus=True):
             seen.setdefault(row.sheet, set()).add(row.at)
         for sheet, rows in seen.items():
             entry = sheet.entry
-            if not isinstance(entry, ToolEntry) or (entry.status, entry.diff) != ("asked", diff):
-                continue
-            if entry.id.rpartition("/")[2] != call:  # which other messages may have, too
+            if not isinstance(entry, ToolEntry) or entry.diff != diff or not is_asked(entry, call):
                 continue
             whole = len(sheet.blocks) == 1 and not (sheet.opened or sheet.brief)
             if whole and rows.issuperset(range(sheet.gap + 1, sheet.heights[0])):  # the question names the call, too
                 return shows_whole_change(entry, self.document.page)
         return False
+
+    def fold_asked(self, call: str) -> None:
+        """The question of this call shows its change now, so that it is one row here. Empty: none does."""
+        self.document.fold_asked(call)
+        self.sync()
 
     # Scrolling and drawing.
 

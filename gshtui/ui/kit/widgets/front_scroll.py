@@ -43,12 +43,17 @@ class ChangeShower(Protocol):
         """Whether all of it is on the screen now."""
         ...
 
+    def fold_asked(self, call: str) -> None:
+        """The question of this call shows its change. Empty: none does."""
+        ...
+
 
 class FrontScroll:
     """See the module."""
 
     def __init__(self, deck: Deck) -> None:
         self._deck = deck
+        self._folded: ChangeShower | None = None
 
     async def go(self, wish: ScrollWish) -> None:
         """Scroll what is in front."""
@@ -77,6 +82,15 @@ class FrontScroll:
         """Whether all of the change that a call wants to make is on the screen now."""
         front = self._deck.front_widget
         return isinstance(front, ChangeShower) and front.shows_change(call, diff)
+
+    def fold_asked(self, call: str) -> None:
+        """Show in one row what this call wants to change, since its question shows it. Empty: none does."""
+        if self._folded is not None:
+            self._folded.fold_asked("")
+        front = self._deck.front_widget if call else None
+        self._folded = front if isinstance(front, ChangeShower) else None
+        if self._folded is not None:
+            self._folded.fold_asked(call)
 
     def go_back(self) -> bool:
         """Leave the prompt that the reader stands at, for the end; False: the reader stands at none."""
