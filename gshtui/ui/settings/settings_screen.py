@@ -24,8 +24,9 @@ from gshtui.ui.kit.widgets.list_rows import TableColumn, aligned, give_way, room
 from gshtui.ui.settings.setting_rows import ORDER, SettingRow
 
 _NARROW = 66
-"""Cells of a row below which a value is worth more than where it comes from, and than its raw name."""
+"""Cells of a row below which a value is worth more than where it comes from."""
 _WIDE = 102
+"""Cells above which raw names have room."""
 Act = Callable[[SettingRow], None]
 
 
@@ -115,13 +116,12 @@ class SettingsScreen(FilteredList[None]):
 
 
 def _line(row: SettingRow, room: int) -> Content:
-    """A row: label, value, where it comes from, and the raw name in grey, which gives way in its middle."""
+    """A row: label, value, where it comes from, and the raw name in grey where there is room for it."""
     value = one_line(literal(row.words), 200) or "–"
-    labels, values, sources = (
-        (32, 28, 16) if room > _WIDE else (26, 18, 9) if room >= _NARROW else (32, max(12, room - 36), 0)
-    )
-    columns = [TableColumn(labels), TableColumn(values), TableColumn(sources)]
-    names = room_left(columns, room - 2) if sources else 0
+    labels, sources = 32, 16 if room > _WIDE else 12 if room >= _NARROW else 0
+    values = 28 if room > _WIDE else max(12, room - 36 - (sources and sources + 2))
+    columns = [TableColumn(labels), TableColumn(values), TableColumn(sources, right=room <= _WIDE)]
+    names = room_left(columns, room - 2) if room > _WIDE else 0
     cells = [
         [(row.label, "bold" if row.source else "")],
         [(value, "$foreground")],
