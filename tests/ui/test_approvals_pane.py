@@ -1091,6 +1091,10 @@ class Shower(FrontScroll):
     def shows_change(self, call: str, diff: str) -> bool:
         return self.shown and (call, diff) == ("c1", DIFF)
 
+    @property
+    def free_rows(self) -> int | None:
+        return None
+
     def fold_asked(self, call: str) -> None:
         assert not call or call == "c1"
 

@@ -137,11 +137,22 @@ async def test_the_change_of_an_agent_behind_is_below_its_row_where_there_is_roo
         await settled(pilot)
         app.feed(SessionOpened(title="", cwd="/", messages=0, **WHO), asked)
         await app.rest(pilot)
-        roomy = size[1] >= 40 and lines == 2
+        roomy = lines == 2
         assert app.shown("now00.") == roomy, app.row
         assert not roomy or app.shown("now01.")
         assert ("alt+a" in app.row) == roomy
         assert app.query_one("#approvals").size.height == (3 if roomy else 1)
+        said = Message("m", "assistant", (Text("\n\n".join(f"Paragraph {n}." for n in range(40))),))
+        app.feed(MessageAppended(message=said, **WHO))
+        await app.rest(pilot)
+        roomy = roomy and size[1] >= 40
+        assert app.shown("now00.") == roomy, "in a low window the conversation goes before it"
+        assert app.query_one("#approvals").size.height == (3 if roomy else 1)
+        assert ("alt+a" in app.row) == roomy
+        await app.bench.deck.open("other", "Other", Static("another tab"))
+        for key in ("ctrl+g", "escape"):
+            await app.press(pilot, key)
+        assert app.query_one("#approvals").size.height == (3 if roomy else 1), "this tab does not tell of empty rows"
         await app.press(pilot, "alt+a")
         assert app.answers == (["once"] if roomy else []), "nothing is allowed unread"
 

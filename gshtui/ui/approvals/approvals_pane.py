@@ -54,7 +54,7 @@ from gshtui.ui.approvals.approvals_state import (
     unread_answers,
     without_question,
 )
-from gshtui.ui.approvals.question_panel import WaitingQuestion, draw_question, fits_below, waiting_row
+from gshtui.ui.approvals.question_panel import WaitingQuestion, draw_question, fits_below, rows_below, waiting_row
 from gshtui.ui.approvals.question_view import Answers, QuestionView
 from gshtui.ui.kit.keys.bound_keys import BoundKeys, key_of
 from gshtui.ui.kit.keys.key_table import bind
@@ -75,6 +75,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         shows_change: whether all of the change that a call wants to make is on the screen now, above the panel.
         denies: told whose question what stands in the input would deny, by the key of its own: the agent and its name;
             two empty words: no one's.
+        empty: how many rows of the tab in front nothing fills; less than 0: some are out of sight; `None`: it
+            does not tell.
         opens: told of which call the panel shows the whole change; empty: of none.
         clock: monotonic seconds, the clock that Textual stamps keys with.
     """
@@ -128,6 +130,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         written: Callable[[], str] = str,
         shows_change: Callable[[str, str], bool] = lambda _call, _diff: False,
         denies: Callable[[str, str], None] = lambda _agent, _name: None,
+        empty: Callable[[], int | None] = lambda: None,
         opens: Callable[[str], None] = lambda _: None,
     ) -> None:
         super().__init__(id="approvals")
@@ -146,6 +149,9 @@ class ApprovalsPane(Vertical, can_focus=True):
         self._written = written
         self._sight = QuestionSight(shows_change)
         self._denies = denies
+        self._empty = empty
+        self._room = 0
+        """Rows that a change below its row may have."""
         self._opens = opens
         self._opened = ""
         """The call of which the panel shows the whole change."""
@@ -256,7 +262,9 @@ class ApprovalsPane(Vertical, can_focus=True):
     def look_again(self) -> None:
         """The conversation has moved: all of the change in question may be on the screen now, or no longer."""
         request, sight = self.state.shown, self._sight
-        if request is not None and not self._is_open and sight.change_is_shown(request) is not sight.in_chat:
+        if request is None or self._is_open:
+            return
+        if sight.change_is_shown(request) is not sight.in_chat or rows_below(self, self._empty()) != self._room:
             self.draw()
 
     @property
@@ -321,7 +329,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         width = (self.size.width or self.screen.size.width) - 2
         self._sight.in_chat = self._sight.change_is_shown(request)
         # The tab of the agent in front shows what it wants to change.
-        self._sight.below = request.agent != self._agent and fits_below(self, request)
+        self._room = rows_below(self, self._empty())
+        self._sight.below = request.agent != self._agent and fits_below(self, request, self._room)
         self.query_one(QuestionView).display = self._sight.below
         row = waiting_row(
             WaitingQuestion(

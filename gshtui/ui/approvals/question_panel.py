@@ -29,7 +29,8 @@ _WIDE = 70
 _LISTED = 24
 """Rows of the window from which on the answers are a list, whatever else there is to show."""
 _BESIDE = 40
-"""Rows of the window from which on a change is shown below its row, if a third of them has room for all of it."""
+"""Rows of the window from which on a change is shown below its row, if a third of them has room for all of it; in a
+lower one, if nothing else is there, either."""
 _MORE = 14
 """Cells of the title in which the rows out of sight are counted."""
 
@@ -151,12 +152,20 @@ class WaitingQuestion(msgspec.Struct, frozen=True):
     refuse: str
 
 
-def fits_below(pane: Widget, request: ApprovalRequested) -> bool:
-    """Whether all lines of a question about a change, with the change, have room below its row; lays them out."""
-    view, height = pane.query_one(QuestionView), pane.screen.size.height
-    roomy = height >= _BESIDE and view.has_changes and not request.warnings  # those are read where it is answered
+def rows_below(pane: Widget, empty: int | None) -> int:
+    """How many rows a change below its row may have. `empty`: rows of the tab in front that nothing fills now."""
+    height = pane.screen.size.height
+    if height >= _BESIDE:
+        return height // 3
+    return 0 if empty is None else min(height // 3, empty + pane.query_one(QuestionView).region.height)
+
+
+def fits_below(pane: Widget, request: ApprovalRequested, rows: int) -> bool:
+    """Whether all lines of a question about a change, with the change, fit in these rows; lays them out."""
+    view = pane.query_one(QuestionView)
+    roomy = rows > 0 and view.has_changes and not request.warnings  # those are read where it is answered
     if roomy:
-        view.fit(max(8, pane.content_size.width or pane.size.width - 2), height // 3, named=True, tail=False)
+        view.fit(max(8, pane.content_size.width or pane.size.width - 2), rows, named=True, tail=False)
     return roomy and not (view.above or view.hidden)
 
 

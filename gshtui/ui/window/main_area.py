@@ -180,6 +180,7 @@ class PromptArea(Vertical):
             written=lambda: "" if self.input.editing else as_reason(self.input.value),
             shows_change=self._shows_change,
             denies=self._denies,
+            empty=lambda: self.input.front_scroll.free_rows if self.input.front_scroll is not None else None,
             opens=self._fold_asked,
         )
         self.input.drafts.beside = self._half_written

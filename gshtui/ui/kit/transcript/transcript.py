@@ -352,6 +352,11 @@ class Transcript(KeptLines, can_focus=True):
                 return shows_whole_change(entry, self.document.page)
         return False
 
+    @property
+    def free_rows(self) -> int:
+        """Rows that nothing fills; less than 0: some are out of sight."""
+        return self.size.height - self.document.height
+
     def fold_asked(self, call: str) -> None:
         """The question of this call shows its change now, so that it is one row here. Empty: none does."""
         self.document.fold_asked(call)

@@ -47,6 +47,11 @@ class ChangeShower(Protocol):
         """The question of this call shows its change. Empty: none does."""
         ...
 
+    @property
+    def free_rows(self) -> int:
+        """Rows that nothing fills; less than 0: some are out of sight."""
+        ...
+
 
 class FrontScroll:
     """See the module."""
@@ -82,6 +87,12 @@ class FrontScroll:
         """Whether all of the change that a call wants to make is on the screen now."""
         front = self._deck.front_widget
         return isinstance(front, ChangeShower) and front.shows_change(call, diff)
+
+    @property
+    def free_rows(self) -> int | None:
+        """Rows of what is in front that nothing fills; less than 0: some are out of sight; `None`: it does not tell."""
+        front = self._deck.front_widget
+        return front.free_rows if isinstance(front, ChangeShower) else None
 
     def fold_asked(self, call: str) -> None:
         """Show in one row what this call wants to change, since its question shows it. Empty: none does."""
