@@ -186,3 +186,31 @@ async def test_a_change_that_its_question_shows_whole_is_one_row_of_the_conversa
         app.bench.deck.show(app.bench.deck._first)
         await app.rest(pilot)
         assert seen() >= before, "who looks at what became of it sees the change again"
+
+
+@pytest.mark.parametrize("opened", [False, True])
+@pytest.mark.parametrize("to", [45, 24, 14])
+@pytest.mark.parametrize("size", [(80, 60)])
+async def test_what_a_lower_window_no_longer_shows_is_not_allowed(size: tuple[int, int], to: int, opened: bool) -> None:
+    app = Asking()
+    lines = [f"now{n:02d}." for n in range(17)]
+    diff = "\n".join(["--- a.py", "+++ a.py", f"@@ -0,0 +1,{len(lines)} @@", *(f"+{line}" for line in lines), ""])
+    asked = ApprovalRequested(
+        approval="b", call="c", tool="edit", effect="write", subject="a.py", diff=diff, agent="0002", session="t"
+    )
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        app.feed(SessionOpened(title="", cwd="/", messages=0, **WHO), asked)
+        await app.rest(pilot)
+        if opened:
+            await app.press(pilot, "ctrl+g")
+        assert app.shown(*lines)
+        await pilot.resize_terminal(size[0], to)
+        await app.rest(pilot)
+        await app.rest(pilot)
+        whole = app.shown(*lines)
+        assert opened or ("alt+a allow" in app.row) == whole
+        await app.press(pilot, "1" if opened else "alt+a")
+        assert app.answers == (["once"] if whole else [])
+        pane = app.query_one("#approvals").region
+        assert pane.bottom < to

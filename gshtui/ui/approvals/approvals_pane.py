@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.geometry import Size
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -159,6 +160,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         self._keys = AnswerKeys()
         self._came_from: Widget | None = None
         self._coming = False
+        self._fitted = Size(), True
+        """The window, and whether all rows of the panel were in it when it was laid out last."""
         self._agent = ""
         """The agent of the tab in front, whose questions come first while nobody has gone to another."""
 
@@ -173,6 +176,7 @@ class ApprovalsPane(Vertical, can_focus=True):
     def on_mount(self) -> None:
         self.watch(self.screen, "focused", self._noticed)
         self.watch(self.screen, "stack_updates", lambda: self._keys.question_seen(self._clock()), init=False)
+        self.screen.screen_layout_refresh_signal.subscribe(self, self._laid_out, immediate=True)  # pyright: ignore[reportUnknownMemberType]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """The key bar and F1 list only what this question offers, and no answer while one is being written."""
@@ -248,16 +252,40 @@ class ApprovalsPane(Vertical, can_focus=True):
             return
         self.look_again()  # the conversation is laid out only now
         self._keys.show_row(request.approval, self._clock())
-        opened = self.has_class("-open")
-        if self._sight.is_seen(request, opened=opened):
-            asked, lines = self.state.programs.get(request.approval), opened or self._sight.below
-            self._keys.show_question(
-                request.approval,
-                choices(self.state.offered),
-                self._clock(),
-                unread=unread_answers(self.state, hidden=lines and self.query_one(QuestionView).unread),
-                twice=changing(asked) if asked is not None else frozenset[str](),
-            )
+        if self._sight.is_seen(request, opened=self.has_class("-open")):
+            self._show_question(request)
+
+    def _show_question(self, request: ApprovalRequested) -> None:
+        """What an answer would decide is on the screen, as far as it has been read."""
+        asked, lines = self.state.programs.get(request.approval), self.has_class("-open") or self._sight.below
+        unread = lines and (self.query_one(QuestionView).unread or not self._is_whole)
+        self._keys.show_question(
+            request.approval,
+            choices(self.state.offered),
+            self._clock(),
+            unread=unread_answers(self.state, hidden=unread),
+            twice=changing(asked) if asked is not None else frozenset[str](),
+        )
+
+    def _look(self) -> None:
+        """Before a key: what the window has no room for any more does not count."""
+        request = self.state.shown
+        if request is not None and self._keys.question == request.approval:
+            self._show_question(request)
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether all rows of the panel are in the window now."""
+        places = [self.screen.find_widget(one) for one in (self, *self.children) if one.display and one.is_on_screen]
+        return all(place.visible_region == place.region for place in places)
+
+    def _laid_out(self, _screen: object) -> None:
+        """The window, or what is beside the panel, may have another size."""
+        before, self._fitted = self._fitted, (self.screen.size, self._is_whole)
+        if self._fitted[0] != before[0]:
+            self.query_one(QuestionView).forget()
+        if self._fitted != before:
+            self.draw()
 
     def look_again(self) -> None:
         """The conversation has moved: all of the change in question may be on the screen now, or no longer."""
@@ -330,8 +358,9 @@ class ApprovalsPane(Vertical, can_focus=True):
         self._sight.in_chat = self._sight.change_is_shown(request)
         # The tab of the agent in front shows what it wants to change.
         self._room = rows_below(self, self._empty())
-        self._sight.below = request.agent != self._agent and fits_below(self, request, self._room)
-        self.query_one(QuestionView).display = self._sight.below
+        view = self.query_one(QuestionView)
+        view.display = request.agent != self._agent and fits_below(self, request, self._room)
+        self._sight.below = view.display and self._is_whole
         row = waiting_row(
             WaitingQuestion(
                 self.state,
@@ -405,6 +434,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         """Allow once what the person could read; else go to the question, and say why."""
         outcome: Outcome = Swallowed()
         seen = self._sight.is_seen(self.state.shown, opened=self.has_class("-open"))
+        self._look()
         if self.state.once and seen and not self.writing:
             outcome = self._keys.click(self.state.once, self.state.front, self._pressed_at)
         if not isinstance(outcome, KeyChosen):
@@ -476,6 +506,7 @@ class ApprovalsPane(Vertical, can_focus=True):
             event.stop()
             await self._end_rule(give=key != "escape", at=event.time)
             return
+        self._look()
         choice = choice_of_key(self.state, action or "", letter)
         if action == "choose":
             choice = self.query_one(Answers).marked or None
@@ -506,11 +537,13 @@ class ApprovalsPane(Vertical, can_focus=True):
 
     async def action_answer(self, answer: str) -> None:
         """Answer by a click in the key bar. Keys arrive in `on_key`."""
+        self._look()
         await self._take(self._keys.click(answer, self.state.front, self._clock()))
 
     async def on_answers_clicked(self, message: Answers.Clicked) -> None:
         """Answer by click."""
         message.stop()
+        self._look()
         await self._take(self._keys.click(message.choice, message.question, message.at))
 
     async def _take(self, outcome: Outcome) -> None:

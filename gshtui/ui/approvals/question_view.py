@@ -278,6 +278,11 @@ class QuestionView(ScrollView, can_focus=False):
         """Whether what an answer would decide has not been on the screen to its end."""
         return bool(self._unread)
 
+    def forget(self) -> None:
+        """Nothing of it has been on the screen as it is now."""
+        self._unread = set(self._decisive)
+        self.refresh()
+
     def show_unread(self) -> None:
         """Show the next page of what has not been seen."""
         top, rows = self.scroll_offset.y, max(1, self.size.height - 1)
