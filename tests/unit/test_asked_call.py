@@ -62,7 +62,8 @@ def test_a_command_whose_box_leaves_words_out_is_known_by_its_heading(tmp_path: 
 
 def test_what_the_screen_says_besides_stays_behind_the_command(tmp_path: Path) -> None:
     asked = asks("touch a\nMakes a file")
-    whole = with_call(asked, transcript(tmp_path, ("Bash", {"command": "touch a"})), tmp_path)
+    given = {"command": "touch a", "description": "Makes a file"}
+    whole = with_call(asked, transcript(tmp_path, ("Bash", given)), tmp_path)
     assert (whole.detail, whole.beside) == ("touch a", "Makes a file")
 
 
@@ -339,3 +340,28 @@ def test_a_question_that_has_no_room_on_its_screen_is_said_by_its_record_and_ans
     assert [line.partition(":")[0] for line in asked.detail.split("\n")] == [f"- {label}" for label, _ in words]
     other = ("AskUserQuestion", {"questions": [{"question": "Which?", "options": [{"label": "Another"}]}]})
     assert with_call(reading.read.question, transcript(tmp_path, other), tmp_path) == reading.read.question
+
+
+_SAME = "\n".join(["python - <<'E'", *(f"step_{n}('some work that is the same')" for n in range(8))])
+
+
+@pytest.mark.parametrize(
+    ("shown", "written"),
+    [
+        (f"{_SAME}\nimport shutil; shutil.rmtree('/home/u')", f"{_SAME}\nprint('done')\nE"),
+        (f"{_SAME}\nimport shutil; shutil.rmtree('/home/u')\nE", f"{_SAME}\nprint('done')\nE"),
+        (f"{_SAME}\nE\n\nrm -rf ~", f"{_SAME}\nE"),
+        ("touch a; rm -rf ~", "touch a"),
+        ("touch a; \\\nrm -rf ~", "touch a; \\"),
+        ("touch a\nrm -rf ~", "touch a"),
+        ("rm 'a  b'", "rm 'a b'"),
+        ("$ rm 'a b'", "rm 'a  b'"),
+    ],
+)
+@pytest.mark.parametrize("partial", [False, True])
+def test_a_call_that_begins_as_the_one_on_the_screen_is_not_taken_for_it(
+    tmp_path: Path, shown: str, written: str, partial: bool
+) -> None:
+    asked = asks(f"Bash command\n\n  {shown}", partial=partial)
+    told = transcript(tmp_path, ("Bash", {"command": written, "description": "Does it"}))
+    assert with_call(asked, told, tmp_path) == asked

@@ -10,7 +10,7 @@ from typing import Any
 from gshtui.system.json_types import is_object
 from gshtui.text.foreign_json import parse_foreign_json
 
-_RUN = {"command": "command"}
+_RUN = {"command": "command", "description": "about", "justification": "about"}
 _EDIT = {"file_path": "path", "old_string": "old", "new_string": "new", "replace_all": "all"}
 _WRITE = {"file_path": "path", "content": "content"}
 _TOOLS = {
@@ -21,7 +21,7 @@ _TOOLS = {
         "ExitPlanMode": {"plan": "plan"},
         "AskUserQuestion": {"questions": "questions"},
     },
-    "codex": {"exec_command": {"cmd": "command"}, "shell_command": _RUN},
+    "codex": {"exec_command": {"cmd": "command", "justification": "about"}, "shell_command": _RUN},
     "gemini": {
         "run_shell_command": _RUN,
         "replace": {"file_path": "path", "old_string": "old", "new_string": "new", "allow_multiple": "all"},
@@ -45,7 +45,7 @@ _BESIDE = {
 
 
 def arguments_of(program: str, tool: str, text: str) -> dict[str, Any] | None:
-    """A call's arguments by what they are: command, path, old, new, all, content, plan, questions. `None`: it cannot be
+    """A call's arguments by what they are: command, path, old, new, all, content, plan, questions, about. `None`: it cannot be
     read.
     """
     names = _TOOLS.get(program, {}).get(tool)

@@ -118,7 +118,7 @@ def _told(
     if (patch := patch_in(command)) and "Destination:" in question.detail:
         return _with_patch(question, patch, folder)
     if command:
-        if not _is_shown(command, shown, cut=question.partial):
+        if not _is_shown(command, shown, cut=question.partial) or not _says_no_more(question, command, given):
             return None
         return replace(question, detail=literal(command).strip("\n"), beside=_besides(question, command), partial=False)
     path = string(given.get("path"))
@@ -208,11 +208,33 @@ def _bare(text: str) -> str:
 
 
 def _is_shown(text: str, shown: str, *, cut: bool) -> bool:
-    """Whether a screen shows a text, from its beginning; `cut`: or its end, since more is out of sight."""
+    """Whether a screen shows all of a text; `cut`: or its beginning or its end, since more is out of sight."""
     words = _bare(text)
+    if not cut:
+        return bool(words) and words in shown
     if words[:_ALIKE] in shown:
         return bool(words)
-    return cut and len(words) > _ALIKE and words[-_ALIKE:] in shown
+    return len(words) > _ALIKE and words[-_ALIKE:] in shown
+
+
+def _says_no_more(question: OpenQuestion, command: str, given: Mapping[str, Any]) -> bool:
+    """Whether the screen shows nothing from the command's first row on that neither it nor its call's description says:
+    it would be another command's. Blanks count in a line that has a row of its own.
+    """
+    words, about = _bare(command), _bare(string(given.get("about")))
+    shown = question.detail.split("\n")
+    rows = [_bare(row) for row in shown]
+    own = [at for at, row in enumerate(rows) if row and (row in words or row.endswith(words))]
+    if not own:
+        return not any(words in row for row in rows) and words in _bare(question.subject)
+    lines = [(_bare(line), line.strip()) for line in command.split("\n") if line.isprintable()]
+    for row, bare in zip(shown[own[0] :], rows[own[0] :], strict=True):
+        drawn = row.rstrip(f" {_DRAWN}")
+        if any(line and bare.endswith(line) and not drawn.endswith(written) for line, written in lines):
+            return False
+        if not (bare in words or bare in about or bare.endswith(words)):
+            return False
+    return True
 
 
 def _besides(question: OpenQuestion, command: str) -> str:
