@@ -365,3 +365,17 @@ def test_a_call_that_begins_as_the_one_on_the_screen_is_not_taken_for_it(
     asked = asks(f"Bash command\n\n  {shown}", partial=partial)
     told = transcript(tmp_path, ("Bash", {"command": written, "description": "Does it"}))
     assert with_call(asked, told, tmp_path) == asked
+
+
+@pytest.mark.parametrize("side", [False, True])
+@pytest.mark.parametrize("partial", [False, True])
+def test_an_edit_of_the_same_file_that_makes_another_change_is_not_taken_for_the_one_on_the_screen(
+    tmp_path: Path, side: bool, partial: bool
+) -> None:
+    (tmp_path / "notes.txt").write_text("one\ntwo\nthree\n", "utf-8")
+    shown = " 2 - two    2 + 22" if side else " 2 - two\n 2 + 22"
+    asked = asks(shown, "Do you want to make this edit to notes.txt?", partial=partial)
+    given = {"file_path": str(tmp_path / "notes.txt"), "old_string": "two", "new_string": "22"}
+    assert with_call(asked, transcript(tmp_path, ("Edit", given)), tmp_path).diff
+    for other in ({"old_string": "one"}, {"new_string": "33"}):
+        assert with_call(asked, transcript(tmp_path, ("Edit", given | other)), tmp_path) == asked

@@ -45,8 +45,8 @@ _BESIDE = {
 
 
 def arguments_of(program: str, tool: str, text: str) -> dict[str, Any] | None:
-    """A call's arguments by what they are: command, path, old, new, all, content, plan, questions, about. `None`: it cannot be
-    read.
+    """A call's arguments by what they are: command, path, old, new, all, content, plan, questions, about. `None`: it
+    cannot be read.
     """
     names = _TOOLS.get(program, {}).get(tool)
     try:

@@ -35,6 +35,10 @@ _LARGEST = 2_000_000
 _COUNTED = re.compile(r"• .*\(\+(\d+) -(\d+)\)\n")
 _CHANGED = re.compile(r" *\d+ ([-+].*)")
 """A row of the change that Codex shows."""
+_CHANGES = re.compile(r"[ │]*\d+ *([-+])(.*)")
+"""A row of a change that any other shows."""
+_BESIDE = re.compile(r"(?<= ) (?=\d+ [-+] )")
+"""Between what is removed and what is put in its place, side by side."""
 _DRAWN = "←│"
 """Signs that programs draw into the rows of a command."""
 _HEADING = re.compile(r"(?:Edit|Create|Write|Overwrite|Update) file")
@@ -125,7 +129,7 @@ def _told(
     if path and Path(path).name in f"{question.subject} {question.detail} {question.beside}":
         name = one_line(literal(path.removeprefix(f"{folder}/")), 4_096)
         change = _change(given, folder / path, name)
-        if change:
+        if change and _changes_alike(question, change):
             beside = [line for line in question.beside.split("\n") if not _names_change(line.strip(), name)]
             return replace(question, detail="", diff=change, beside="\n".join(beside), partial=is_cut(change))
     if (told := _asked_of(given, shown)) and not question.choices:
@@ -235,6 +239,18 @@ def _says_no_more(question: OpenQuestion, command: str, given: Mapping[str, Any]
         if not (bare in words or bare in about or bare.endswith(words)):
             return False
     return True
+
+
+def _changes_alike(question: OpenQuestion, change: str) -> bool:
+    """Whether the call makes each change that the screen shows, as far as its rows show it."""
+    lines = change.split("\n")
+    given = {sign: _bare("".join(line[1:] for line in lines if line.startswith(sign))) for sign in "+-"}
+
+    def are_given(*shown: str) -> bool:
+        rows = [row for part in shown if (row := _CHANGES.fullmatch(part))]
+        return all(_bare(row.group(2)) in given[row.group(1)] for row in rows)
+
+    return all(are_given(line) or are_given(*_BESIDE.split(line)) for line in question.detail.split("\n"))
 
 
 def _besides(question: OpenQuestion, command: str) -> str:
