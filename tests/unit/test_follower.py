@@ -274,6 +274,41 @@ async def test_an_answer_to_a_question_that_is_cut_is_to_what_its_record_said(
     await answerer.answer(row, "4", "q")
 
 
+@pytest.mark.parametrize(("written", "given"), [("echo same; rm -rf ~", False), ("echo same; touch a", True)])
+async def test_an_answer_is_to_what_was_told_of_a_question_only_as_long_as_its_record_says_it(
+    written: str, given: bool, tmp_path: Path
+) -> None:
+    """The call before may have been told for it, which begins alike, when its own was not written down yet."""
+    screen = replace(PLAN, detail=f"Command\n\n{written}")
+    told = replace(screen, detail="echo same; touch a")
+    chosen = list[bool]()
+
+    async def open_question() -> OpenQuestion:
+        return screen
+
+    async def choose(*_: object) -> None:
+        chosen.append(True)
+
+    async def session(*_: object) -> Any:
+        return SimpleNamespace(choose=choose, open_question=open_question)
+
+    async def profile(_: object) -> Profile:
+        return load(tmp_path).get("claude")
+
+    async def whole_question(*_: object) -> OpenQuestion:
+        return replace(screen, detail=written)
+
+    context: Any = SimpleNamespace(
+        options=SimpleNamespace(data=tmp_path), terminals=SimpleNamespace(server=lambda _: None)
+    )
+    programs: Any = SimpleNamespace(session=session, profile=profile, whole_question=whole_question)
+    answerer = Answerer(context, programs, cast("Any", None), None, lambda *_: None, lambda *_: told)
+    row = AgentRow(id="a", name="it", kind="cli", profile="claude", status="waiting", question=told)
+    with contextlib.nullcontext() if given else pytest.raises(FleetError, match="Nothing was pressed"):
+        await answerer.answer(row, "1", told.id)
+    assert bool(chosen) == given
+
+
 async def test_a_call_that_is_written_down_late_is_shown_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some programs ask before the call is in their transcript."""
     monkeypatch.setattr(follower, "_WRITTEN_AFTER", (0.0, 0.0, 0.0))

@@ -174,8 +174,8 @@ class Answerer:
         try:
             found = await session.open_question()
             told = row.question
-            if told is not None and told.id == found.id and told.choices and not told.partial and not found.partial:
-                return told  # with what its transcript has of it; one that is cut may be the next one that looks alike
+            if told is not None and told.choices and not found.partial and _says_alike(told, found):
+                return told  # all of it was on the screen, and still is
             found = await self._programs.whole_question(self._context.terminals.server(row.socket), row, found)
             return without_choices(found) if row.screen_is_guessed else found
         except SessionError as error:
@@ -343,6 +343,11 @@ class OwnQuestions:
         if found is None:
             raise FleetError("invalid", f"{row.name} ({row.id}) asks something else now.", hint="Nothing was answered.")
         return found
+
+
+def _says_alike(told: OpenQuestion, found: OpenQuestion) -> bool:
+    """Whether a question is still about what was told of it; another one may have the same beginning, and its id."""
+    return (told.id, told.detail, told.diff, told.partial) == (found.id, found.detail, found.diff, found.partial)
 
 
 def _elsewhere(row: AgentRow) -> FleetError:
