@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.geometry import Region
 from textual.strip import Strip
@@ -35,6 +36,14 @@ class PaneBody(Static):
         """Show a text. `layout`: it may need another height."""
         self._lines = ()
         self.update(content, layout=layout)
+        if layout:
+            self.call_after_refresh(self._lay_out_again, content)
+
+    def _lay_out_again(self, content: Content) -> None:
+        """Where a layout was missed, as when several sizes come at once: no text may stay as high as the one before."""
+        lines = content.plain.split("\n")
+        if len(lines) != self.size.height and self.size.width >= max(map(cell_len, lines)):
+            self.refresh(layout=True)
 
     def put_lines(self, lines: Sequence[Content]) -> None:
         """Show pre-wrapped lines."""
