@@ -177,7 +177,7 @@ async def test_ls_lists_this_folder_or_all(shell: Shell, tmp_path: Path) -> None
     outcome = await shell.run("session ls")
     assert [row["id"] for row in outcome.data] == [here]
     head, row = outcome.text.splitlines()
-    assert row.split()[:2] == ["1", here] and head.split()[:3] == ["no.", "id", "age"]
+    assert row.split()[:2] == ["1", here] and head.split()[:3] == ["number", "id", "age"]
     assert head.index("title") == row.index(outcome.data[0]["title"])
     assert "\x1b" not in outcome.text
     everywhere = await shell.run("session ls all=true")

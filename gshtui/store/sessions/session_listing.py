@@ -10,7 +10,7 @@ from gshtui.store.tables.message_table import SearchHit
 from gshtui.store.tables.session_table import SessionInfo
 from gshtui.text import cells, markdown_table, units
 
-_HEAD = ("no.", "id", "age", "messages", "agent", "provider", "model", "cost", "title")
+_HEAD = ("number", "id", "age", "messages", "agent", "provider", "model", "cost", "title")
 
 
 def sessions_text(
