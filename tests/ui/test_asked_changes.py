@@ -214,3 +214,18 @@ async def test_what_a_lower_window_no_longer_shows_is_not_allowed(size: tuple[in
         assert app.answers == (["once"] if whole else [])
         pane = app.query_one("#approvals").region
         assert pane.bottom < to
+
+
+@pytest.mark.parametrize("up", [1, 4, 15])
+async def test_who_has_scrolled_away_is_there_again_behind_the_question(up: int) -> None:
+    app = Asking()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await app.ask(pilot, 2, 40)
+        chat = app.query_one(Transcript)
+        chat.scroll_rows(-up)
+        await app.rest(pilot)
+        before = [strip.text for strip in chat.render_lines(chat.size.region)]
+        await app.press(pilot, "ctrl+g")
+        await app.press(pilot, "escape")
+        assert [strip.text for strip in chat.render_lines(chat.size.region)] == before

@@ -358,8 +358,10 @@ class Transcript(KeptLines, can_focus=True):
         return self.size.height - self.document.height
 
     def fold_asked(self, call: str) -> None:
-        """The question of this call shows its change now, so that it is one row here. Empty: none does."""
-        self.document.fold_asked(call)
+        """The question of this call shows its change now, so that it is one row here: for who has not scrolled away.
+        Empty: none does.
+        """
+        self.document.fold_asked(call if self.viewport.following else "")
         self.sync()
 
     # Scrolling and drawing.
