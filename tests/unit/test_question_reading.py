@@ -268,6 +268,19 @@ def test_a_sentence_of_a_programs_own_is_one_line_and_nothing_else_is_joined() -
     assert found is not None and found.question.detail == f"echo {'a' * 70}\nbelow"
 
 
+@for_each([shot for shot in SHOTS if shot.file.match("claude/2.1.332/ask-*/05-command.txt")])
+def test_what_is_said_below_the_line_that_ends_a_command_is_no_part_of_it(shot: Shot) -> None:
+    """But what looks so in a command is."""
+    at = next(row for row, line in enumerate(shot.lines) if "Do you want to proceed?" in line)
+    said = [" This command requires approval", "", " Do you want to proceed?"]
+    ruled = ["true", "╌" * 14, "rm -rf ~", "╌" * 14, "This command requires approval", "", "Do you want to proceed?"]
+    for rows in (["touch made.txt"], ["touch made.txt", "rm -rf ~"], ruled):
+        lines = commanded([*shot.lines[:at], *said, *shot.lines[at + 1 :]], "touch made.txt", rows)
+        found = read("claude", lines, shot.told)
+        assert found is not None and found.question.detail == "\n".join(rows)
+        assert found.question.beside.endswith("Run it\nThis command requires approval")
+
+
 @for_each([shot for shot in shots() if shot.file.match("tall-*/01-question.txt")])
 def test_a_question_whose_answers_overflow_needs_the_person_and_has_no_digits(shot: Shot) -> None:
     found = read_screen(LOADED.get(shot.program), shot.lines, shot.told["title"], shot.cursor, shot.width)

@@ -69,7 +69,8 @@ def question_start(rules: QuestionRules, text: Sequence[str], row: int) -> tuple
 def parts_of(body: Sequence[str], *, headed: bool) -> tuple[str, list[str], list[str]]:
     """What is asked in one line, what it is about, and what is said besides.
 
-    Where lines part its pieces, it is about the piece above the one that asks. `headed`: it asks by its first line.
+    Where lines part its pieces, it is about the piece above the one that asks; what that one says first is said
+    besides, where the piece has a line above it, too. `headed`: it asks by its first line.
     """
     pieces: list[list[str]] = [[]]
     edge = min((_indent(line) for line in body if has_words(line)), default=0)
@@ -85,8 +86,10 @@ def parts_of(body: Sequence[str], *, headed: bool) -> tuple[str, list[str], list
         end = asking[-1] + 1
         begin = max((n + 1 for n in range(end - 1) if not asks[n].strip()), default=0)
         subject, more = in_one_line(asks[begin:end])
-        about = [*pieces[-2], *asks[:begin], *more, *asks[end:]]  # a line may be the command's own
-        return subject, about, [line for piece in pieces[:-2] for line in piece]
+        below, said = asks[:begin], [line for piece in pieces[:-2] for line in piece]
+        if said:  # otherwise what is below the only line may be the command
+            below, said = [], [*said, *below]
+        return subject, [*pieces[-2], *below, *more, *asks[end:]], said
     lines = [line for piece in pieces for line in [*piece, ""]][:-1]
     said = next((n for n, line in enumerate(lines) if line.strip() and not _ADVICE.match(line)), 0)
     beside, whole = lines[:said], lines[said:]
