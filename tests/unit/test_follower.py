@@ -135,7 +135,7 @@ async def test_a_question_is_known_at_each_width_until_its_program_goes_on(tmp_p
     async def asks(question: OpenQuestion) -> None:
         known = KnownStatus("waiting", "screen", 1.0, question=question)
         follows._statuses[KEY] = cast("Any", SimpleNamespace(known=known, version="", takes_code=False))
-        await follows._complete(KEY, ROW, question)
+        await follows._look_up(KEY, ROW, question)
 
     for question in (wide := drawn("q", "Yes, run it"), narrow := drawn("n", "Yes, r…")):
         await asks(question)
@@ -309,12 +309,15 @@ async def test_an_answer_is_to_what_was_told_of_a_question_only_as_long_as_its_r
     assert bool(chosen) == given
 
 
-async def test_a_call_that_is_written_down_late_is_shown_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some programs ask before the call is in their transcript."""
-    monkeypatch.setattr(follower, "_WRITTEN_AFTER", (0.0, 0.0, 0.0))
-    cut = replace(PLAN, detail="to…", partial=True)
-    whole = replace(cut, detail="touch a", partial=False)
-    looks = iter((cut, cut, whole))
+@pytest.mark.parametrize("cut", [True, False])
+async def test_a_call_that_is_written_down_late_is_shown_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: bool
+) -> None:
+    """Some programs ask before the call is in their transcript, in which another one may stand at first."""
+    monkeypatch.setattr(follower, "_RECORDED", 0.0)
+    shown = replace(PLAN, detail="touch a\nIt makes a file", partial=cut)
+    other, whole = (replace(shown, detail=detail, partial=False) for detail in ("touch", "touch a"))
+    looks = iter((*[shown] * 9, other, shown, whole, whole))
     programs = OneProgram(over=False)
 
     async def look(*_: object) -> OpenQuestion:
@@ -323,9 +326,13 @@ async def test_a_call_that_is_written_down_late_is_shown_whole(tmp_path: Path, m
     monkeypatch.setattr(programs, "whole_question", look)
     heard = EventLog(bus := Bus())
     follows = following(bus, tmp_path, programs)
-    known = KnownStatus("waiting", "screen", time.time(), question=cut)
-    monkeypatch.setattr(follows, "_statuses", {KEY: SimpleNamespace(known=known, version="")})
-    await follows._complete(KEY, ROW, cut)
+    known = KnownStatus("waiting", "screen", time.time(), question=shown)
+    status = SimpleNamespace(known=known, version="", takes_code=False)
+    monkeypatch.setattr(follows, "_statuses", {KEY: status})
+    for _ in range(2):
+        follows._said(KEY, ROW, known)
+    await asyncio.gather(*follows._answers)
     await bus.drained()
-    assert [event.question for event in heard.of(AgentStatusChanged)] == [whole]
-    assert follows.seen("a", cut.id) == whole
+    assert [event.question for event in heard.of(AgentStatusChanged)] == [shown, shown, other, shown, whole]
+    assert follows.seen("a", shown.id) == whole
+    assert not list(looks) and not follows._looking

@@ -41,8 +41,9 @@ _LOOKS, _LOOK_EVERY = 15, 1.0
 """How often to look for a short turn's answer, and the seconds in between."""
 _WRITTEN_LOOKS, _WRITTEN_EVERY = 32, 0.25
 """How often to look into a transcript for the end of a turn that is over, and the seconds in between."""
-_WRITTEN_AFTER = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""Seconds between two looks into a transcript for what a program asks that shows only a part of it."""
+_RECORDED = 0.25
+"""Seconds between the first two looks into a transcript for what a program asks about; each further interval doubles.
+"""
 _EARLIER = 15.0
 """Seconds that a prompt may have been written down before it was seen that it was taken up."""
 _COUNT_EVERY, _COUNTED_AFTER = 1.0, 3
@@ -84,6 +85,8 @@ class AgentFollower:
         self._answers: set[asyncio.Task[None]] = set()
         self._whole: dict[tuple[str, str], OpenQuestion] = {}
         """What agents ask, with all that it is about, by agent and question; the last one of each agent."""
+        self._looking: dict[str, str] = {}
+        """Agent → the question for which its transcript is looked into."""
         self._seen: dict[str, dict[str, OpenQuestion]] = {}
         """What they have asked since they last worked or rested, at each width, by its id."""
         self._subscription = context.bus.subscribe(self._asked, MessageSubmitted, MessageTyped, name="follower")
@@ -267,8 +270,12 @@ class AgentFollower:
                 question=self._whole.get((row.id, known.question.id), known.question) if known.question else None,
             )
         )
-        if known.question is not None and known.question.choices and (row.id, known.question.id) not in self._whole:
-            self._start_answer(self._complete(key, row, known.question), row)
+        asked = known.question.id if known.question is not None and known.question.choices else ""
+        if asked != self._looking.get(row.id, ""):
+            self._looking.pop(row.id, None)
+            if known.question is not None and asked and (row.id, asked) not in self._whole:
+                self._looking[row.id] = asked
+                self._start_answer(self._complete(key, row, known.question), row)
         self._start_count(key, row)
         if (status := self._statuses.get(key)) is not None and status.version:
             self._take_version(key, row, status.profile, status.version)  # as its own record has it
@@ -313,25 +320,35 @@ class AgentFollower:
             self._context.bus.publish(Noticed(level="warning", text=text, hint=hint, about=row.id))
 
     async def _complete(self, key: _Key, row: AgentRow, question: OpenQuestion) -> None:
-        """Publish a question once more, with all that it is about, as far as that can be had."""
-        await self._bind(row)
+        """Publish a question once more, with all that it is about, once that can be had: some programs write down the
+        call after they ask about it. Two looks must say the same, since another call may be written down even later.
+        """
+        pause, before = _RECORDED, question
+        try:
+            await self._bind(row)
+            while (whole := await self._look_up(key, row, question)) is not None and not (whole == before != question):
+                await asyncio.sleep(pause)
+                pause, before = 2 * pause, whole
+        finally:
+            if self._looking.get(row.id) == question.id:
+                del self._looking[row.id]
+
+    async def _look_up(self, key: _Key, row: AgentRow, question: OpenQuestion) -> OpenQuestion | None:
+        """Publish a question if its transcript says something else of it than before; `None`: it is asked no longer."""
         server = self._context.terminals.server(row.socket)
-        for pause in (*_WRITTEN_AFTER, 0.0):
-            whole = await self._programs.whole_question(server, self._context.rows.get(row.id) or row, question)
-            status = self._statuses.get(key)
-            now = status.known if status is not None else None
-            if now is not None and now.question is not None:
-                seen = {id: each for id, each in self._seen.get(row.id, {}).items() if id != question.id}
-                self._seen[row.id] = dict([*seen.items(), (question.id, whole)][-_KEPT:])
-            if now is None or now.question is None or now.question.id != question.id:
-                return
-            if whole != self._whole.get((row.id, question.id), question):
-                self._forget_whole(row.id)
-                self._whole[row.id, question.id] = whole
-                self._said(key, row, now)
-            if not whole.partial:
-                return
-            await asyncio.sleep(pause)
+        whole = await self._programs.whole_question(server, self._context.rows.get(row.id) or row, question)
+        status = self._statuses.get(key)
+        now = status.known if status is not None else None
+        if now is not None and now.question is not None:
+            seen = {id: each for id, each in self._seen.get(row.id, {}).items() if id != question.id}
+            self._seen[row.id] = dict([*seen.items(), (question.id, whole)][-_KEPT:])
+        if now is None or now.question is None or now.question.id != question.id:
+            return None
+        if whole != self._whole.get((row.id, question.id), question):
+            self._forget_whole(row.id)
+            self._whole[row.id, question.id] = whole
+            self._said(key, row, now)
+        return whole
 
     def seen(self, agent: str, question: str) -> OpenQuestion | None:
         """What it has asked by this id since it last worked or rested; `None`: that was not among the last ones."""
