@@ -60,6 +60,24 @@ def test_a_command_whose_box_leaves_words_out_is_known_by_its_heading(tmp_path: 
     assert (whole.detail, whole.partial) == (command, False)
 
 
+@pytest.mark.parametrize(
+    ("shown", "is_it"),
+    [
+        ("Shell touch a && ls ←\n\n  touch a && ls", True),
+        ("? Shell touch a && ls (Makes it) ←\n\n  touch a\n  ls", True),
+        ("? Shell rm -rf ~; touch a && ls ←\n\n  touch a && ls", False),
+        ("Shell touch a && ls; rm -rf ~ ←\n\n  touch a && ls", False),
+        ("Shell touch a && ls ←\n\n  ls\n  touch a", False),
+        ("Reason: Makes it\n\n$ touch a && ls", True),
+        ("Reason: Makes it\n\n$ rm -rf ~\n\n$ touch a && ls", False),
+    ],
+)
+def test_a_command_below_its_heading_is_all_that_is_there(tmp_path: Path, shown: str, is_it: bool) -> None:
+    given = {"command": "touch a && ls", "description": "Makes it"}
+    told = transcript(tmp_path, ("run_shell_command", given), program="qwen")
+    assert (with_call(asks(shown), told, tmp_path).detail == "touch a && ls") == is_it
+
+
 def test_what_the_screen_says_besides_stays_behind_the_command(tmp_path: Path) -> None:
     asked = asks("touch a\nMakes a file")
     given = {"command": "touch a", "description": "Makes a file"}
@@ -356,6 +374,16 @@ _SAME = "\n".join(["python - <<'E'", *(f"step_{n}('some work that is the same')"
         ("touch a\nrm -rf ~", "touch a"),
         ("rm 'a  b'", "rm 'a b'"),
         ("$ rm 'a b'", "rm 'a  b'"),
+        ("rm -rf ~; ls", "ls"),
+        ("rm -rf ~ &&\n  ls", "ls"),
+        ("rm -rf ~\nls", "ls"),
+        ("rm -rf ~\n\nls", "ls"),
+        ("sudo touch a", "touch a"),
+        ("touch a Does it", "touch a"),
+        ("cd /tmp && rm -rf *\nrm -rf *", "cd /tmp && rm -rf *"),
+        ("rm -rf *\ntouch a", "touch a\nrm -rf *"),
+        ("rm -rf ~\n$ ls", "ls"),
+        ("touch a\nrm -rf ~", "touch a\nls\nrm -rf ~"),
     ],
 )
 @pytest.mark.parametrize("partial", [False, True])

@@ -10,6 +10,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Mapping
+from itertools import accumulate, dropwhile, takewhile
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -41,6 +42,10 @@ _BESIDE = re.compile(r"(?<= ) (?=\d+ [-+] )")
 """Between what is removed and what is put in its place, side by side."""
 _DRAWN = "←│"
 """Signs that programs draw into the rows of a command."""
+_TITLE, _REASON = "Bashcommand", "Reason:"
+"""What programs write above a command, without blanks."""
+_SIGN = re.compile(r"\$ |(?:\? )?Shell ")
+"""What programs write before a command."""
 _HEADING = re.compile(r"(?:Edit|Create|Write|Overwrite|Update) file")
 """What programs write above the change of a file."""
 _ASKS_OF_PLAN = re.compile(r"(?i)\bplan\?$")
@@ -122,9 +127,7 @@ def _told(
     if (patch := patch_in(command)) and "Destination:" in question.detail:
         return _with_patch(question, patch, folder)
     if command:
-        if not _is_shown(command, shown, cut=question.partial) or not _says_no_more(question, command, given):
-            return None
-        return replace(question, detail=literal(command).strip("\n"), beside=_besides(question, command), partial=False)
+        return _with_command(question, command, string(given.get("about")))
     path = string(given.get("path"))
     if path and Path(path).name in f"{question.subject} {question.detail} {question.beside}":
         name = one_line(literal(path.removeprefix(f"{folder}/")), 4_096)
@@ -221,23 +224,56 @@ def _is_shown(text: str, shown: str, *, cut: bool) -> bool:
     return len(words) > _ALIKE and words[-_ALIKE:] in shown
 
 
-def _says_no_more(question: OpenQuestion, command: str, given: Mapping[str, Any]) -> bool:
-    """Whether the screen shows nothing from the command's first row on that neither it nor its call's description says:
-    it would be another command's. Blanks count in a line that has a row of its own.
+def shows_still(question: OpenQuestion, told: OpenQuestion) -> bool:
+    """Whether a screen still shows all that was told of its question; another one may have the same id."""
+    if question.partial or question.id != told.id:
+        return False
+    alike = (told.detail, told.diff, told.partial) == (question.detail, question.diff, question.partial)
+    return alike or _with_command(question, told.detail, told.beside) == told
+
+
+def _with_command(question: OpenQuestion, command: str, about: str) -> OpenQuestion | None:
+    """The question with this command; `None` if its screen shows another one. `about`: what its call says of it."""
+    if not _shows_only(question, command, _bare(about)):
+        return None
+    return replace(question, detail=literal(command).strip("\n"), beside=_besides(question, command), partial=False)
+
+
+def _shows_only(question: OpenQuestion, command: str, about: str) -> bool:
+    """Whether the screen shows this command, row after row, and nothing else but what is said about it. Blanks count
+    in a line that has a row of its own.
     """
-    words, about = _bare(command), _bare(string(given.get("about")))
-    shown = question.detail.split("\n")
-    rows = [_bare(row) for row in shown]
-    own = [at for at, row in enumerate(rows) if row and (row in words or row.endswith(words))]
-    if not own:
-        return not any(words in row for row in rows) and words in _bare(question.subject)
+    words, drawn = _bare(command), [row.strip(f" {_DRAWN}") for row in question.detail.split("\n")]
+    top = list(takewhile(_bare, drawn))
+    heading = _bare("".join(top))
+    if heading == _TITLE or (heading.startswith(_REASON) and heading.removeprefix(_REASON) in about):
+        drawn = list(dropwhile(lambda row: not _bare(row), drawn[len(top) :]))
+        top = list(takewhile(_bare, drawn))
+    sign = _SIGN.match(top[0]) if top else None
+    if not words or not top:
+        return False
     lines = [(_bare(line), line.strip()) for line in command.split("\n") if line.isprintable()]
-    for row, bare in zip(shown[own[0] :], rows[own[0] :], strict=True):
-        drawn = row.rstrip(f" {_DRAWN}")
-        if any(line and bare.endswith(line) and not drawn.endswith(written) for line, written in lines):
+    for row in drawn:
+        if any(line and _bare(row).endswith(line) and not row.endswith(written) for line, written in lines):
             return False
-        if not (bare in words or bare in about or bare.endswith(words)):
+    rows = [_bare(row) for row in (top[0][sign.end() :] if sign else top[0], *drawn[1:])]
+    if sign and sign.group() != "$ ":  # what follows shows it again, and may leave out what has no room
+        return "".join(rows[: len(top)]) in (words, f"{words}({about})") and _are_in_turn(rows[len(top) :], words)
+    shown = "".join(rows)
+    for part in accumulate(rows):
+        is_end = question.partial and len(part) >= _ALIKE and words.endswith(part)
+        if (part == words or is_end) and shown.removeprefix(part) in about:
+            return True
+    return question.partial and len(shown) >= _ALIKE and words.startswith(shown)
+
+
+def _are_in_turn(rows: list[str], words: str) -> bool:
+    """Whether each row is in the words behind the one before."""
+    end = 0
+    for row in rows:
+        if (at := words.find(row, end)) < 0:
             return False
+        end = at + len(row)
     return True
 
 
