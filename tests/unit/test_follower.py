@@ -220,7 +220,9 @@ async def test_an_answer_approves_a_mode_or_takes_back_what_it_approved_itself(
     )
     programs: Any = SimpleNamespace(session=session, profile=profile)
     heard = list[str]()
-    answerer = Answerer(context, programs, cast("Any", None), None, lambda _, mode: heard.append(mode), lambda *_: None)
+    answerer = Answerer(
+        context, programs, cast("Any", None), None, lambda _, mode: heard.append(mode), lambda *_: None, lambda *_: None
+    )
     row = AgentRow(id="a", name="it", kind="cli", profile="claude", status="waiting", question=PLAN)
     with contextlib.nullcontext() if given else pytest.raises(FleetError):
         await answerer.answer(row, choice, "q")
@@ -266,7 +268,7 @@ async def test_an_answer_to_a_question_that_is_cut_is_to_what_its_record_said(
     programs: Any = SimpleNamespace(session=session, profile=profile, whole_question=whole_question)
     chosen = list[bool]()
     known = replace(cut, detail=seen, partial=False)
-    answerer = Answerer(context, programs, cast("Any", None), None, lambda *_: None, lambda *_: known)
+    answerer = Answerer(context, programs, cast("Any", None), None, lambda *_: None, lambda *_: known, lambda *_: None)
     row = AgentRow(id="a", name="it", kind="cli", profile="claude", status="waiting", question=known)
     with contextlib.nullcontext() if given else pytest.raises(FleetError, match="Nothing was pressed"):
         await answerer.answer(row, "1", "q")
@@ -302,11 +304,63 @@ async def test_an_answer_is_to_what_was_told_of_a_question_only_as_long_as_its_r
         options=SimpleNamespace(data=tmp_path), terminals=SimpleNamespace(server=lambda _: None)
     )
     programs: Any = SimpleNamespace(session=session, profile=profile, whole_question=whole_question)
-    answerer = Answerer(context, programs, cast("Any", None), None, lambda *_: None, lambda *_: told)
+    answerer = Answerer(context, programs, cast("Any", None), None, lambda *_: None, lambda *_: told, lambda *_: None)
     row = AgentRow(id="a", name="it", kind="cli", profile="claude", status="waiting", question=told)
     with contextlib.nullcontext() if given else pytest.raises(FleetError, match="Nothing was pressed"):
         await answerer.answer(row, "1", told.id)
     assert bool(chosen) == given
+
+
+@pytest.mark.parametrize(
+    ("screen", "told", "first"),
+    [
+        ("touch a\nMakes it", replace(PLAN, detail="touch a", beside="Makes it"), True),
+        ("$ rm -rf ~; touch a", replace(PLAN, detail="touch a"), False),
+        ("$ touch a", replace(PLAN, detail="touch b"), False),
+    ],
+    ids=["it is shown", "more is shown", "another is shown"],
+)
+async def test_a_question_of_which_its_record_says_nothing_any_more_can_be_allowed(
+    screen: str, told: OpenQuestion, first: bool, tmp_path: Path
+) -> None:
+    """At once where its screen shows what was told of it, else once it is told as its screen shows it."""
+    now, chosen, programs = replace(PLAN, detail=screen), list[bool](), OneProgram(over=False)
+
+    async def open_question() -> OpenQuestion:
+        return now
+
+    async def choose(*_: object) -> None:
+        chosen.append(True)
+
+    async def session(*_: object) -> Any:
+        return SimpleNamespace(choose=choose, open_question=open_question)
+
+    async def profile(_: object) -> Profile:
+        return load(tmp_path).get("claude")
+
+    async def whole_question(*_: object) -> OpenQuestion:
+        return now
+
+    heard = EventLog(bus := Bus())
+    follows = following(bus, tmp_path, programs)
+    known = KnownStatus("waiting", "screen", time.time(), question=now)
+    follows._statuses[KEY] = cast("Any", SimpleNamespace(known=known, version=""))
+    follows.tell(ROW, told)
+    asked: Any = SimpleNamespace(session=session, profile=profile, whole_question=whole_question)
+    context: Any = SimpleNamespace(
+        options=SimpleNamespace(data=tmp_path), terminals=SimpleNamespace(server=lambda _: None)
+    )
+    answerer = Answerer(context, asked, cast("Any", None), None, lambda *_: None, follows.seen, follows.tell)
+    row = AgentRow(id="a", name="it", kind="cli", profile="claude", pane="%1", pid=1, status="waiting", question=told)
+    if not first:
+        with pytest.raises(FleetError, match="something else than was shown"):
+            await answerer.answer(row, "1", told.id)
+        row = replace(row, question=follows.seen(row.id, told.id))
+    assert not chosen
+    await answerer.answer(row, "1", told.id)
+    assert chosen
+    await bus.drained()
+    assert heard.of(AgentStatusChanged)[-1].question == (told if first else now)
 
 
 @pytest.mark.parametrize("cut", [True, False])

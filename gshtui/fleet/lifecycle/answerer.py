@@ -36,6 +36,7 @@ from gshtui.programs.pane.pane_view import LOOK, SessionError
 from gshtui.programs.profiles.program_modes import approved
 from gshtui.programs.screen.same_question import is_cut_elsewhere
 from gshtui.programs.session.cli_session import CliSession
+from gshtui.programs.transcripts.asked_call import shows_still
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.text.sanitise import one_line, plain
 
@@ -149,12 +150,14 @@ class Answerer:
         open_now: Callable[[], OpenApprovals] | None,
         approve: Callable[[AgentRow, GuardMode | Literal[""]], None],
         seen: Callable[[str, str], OpenQuestion | None],
+        tell: Callable[[AgentRow, OpenQuestion], None],
     ) -> None:
         """
         Args:
             open_now: the questions of our own agents that are asked here; `None`: none are.
             approve: called with the mode into which an answer lets a program go; empty: it was not given.
             seen: what an agent asks, or has just asked, by its id.
+            tell: called with what an agent asks where something else was told of it.
         """
         self._context = context
         self._programs = programs
@@ -162,6 +165,7 @@ class Answerer:
         self._open_now = open_now
         self._approve = approve
         self._seen = seen
+        self._tell = tell
 
     async def question(self, row: AgentRow) -> OpenQuestion:
         """What the agent asks now; a program, on its screen."""
@@ -174,8 +178,8 @@ class Answerer:
         try:
             found = await session.open_question()
             told = row.question
-            if told is not None and told.choices and not found.partial and _says_alike(told, found):
-                return told  # all of it was on the screen, and still is
+            if told is not None and told.choices and shows_still(found, told):
+                return told
             found = await self._programs.whole_question(self._context.terminals.server(row.socket), row, found)
             return without_choices(found) if row.screen_is_guessed else found
         except SessionError as error:
@@ -241,9 +245,12 @@ class Answerer:
                 raise obstacle
             await asyncio.sleep(LOOK)
         known = seen or row.question
-        if known is not None and known.id == asked.id and not known.partial:
-            is_other = (known.detail, known.diff) != (asked.detail, asked.diff)
-            asked = msgspec.structs.replace(asked, partial=asked.partial or is_other)
+        told = known is not None and known.id == asked.id and (question or not known.partial)
+        if known is not None and told and (known.detail, known.diff) != (asked.detail, asked.diff):
+            self._tell(row, asked)
+            if choice in msgspec.structs.replace(asked, partial=True).uncounted:
+                changed = f"{row.name} ({row.id}) asks about something else than was shown. Nothing was pressed."
+                raise FleetError("invalid", changed, hint=f"`agent show {row.id}` shows what it asks about now.")
         if choice in asked.uncounted:
             raise FleetError(
                 "invalid",
@@ -343,11 +350,6 @@ class OwnQuestions:
         if found is None:
             raise FleetError("invalid", f"{row.name} ({row.id}) asks something else now.", hint="Nothing was answered.")
         return found
-
-
-def _says_alike(told: OpenQuestion, found: OpenQuestion) -> bool:
-    """Whether a question is still about what was told of it; another one may have the same beginning, and its id."""
-    return (told.id, told.detail, told.diff, told.partial) == (found.id, found.detail, found.diff, found.partial)
 
 
 def _elsewhere(row: AgentRow) -> FleetError:

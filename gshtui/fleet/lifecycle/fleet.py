@@ -183,7 +183,13 @@ class Fleet:
 
         follower = self._follower
         return Answerer(
-            self._context, self._programs, self._buses, self._open_approvals, follower.approve, follower.seen
+            self._context,
+            self._programs,
+            self._buses,
+            self._open_approvals,
+            follower.approve,
+            follower.seen,
+            follower.tell,
         )
 
     @cached_property

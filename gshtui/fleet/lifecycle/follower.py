@@ -354,6 +354,18 @@ class AgentFollower:
         """What it has asked by this id since it last worked or rested; `None`: that was not among the last ones."""
         return self._seen.get(agent, {}).get(question)
 
+    def tell(self, row: AgentRow, question: OpenQuestion) -> None:
+        """Publish what it asks as this, in place of what was told by the same id."""
+        key = (row.id, row.pane, row.pid)
+        status = self._statuses.get(key)
+        now = status.known.question if status is not None else None
+        if status is None or now is None or now.id != question.id:
+            return
+        self._forget_whole(row.id)
+        self._whole[row.id, question.id] = question
+        self._seen.setdefault(row.id, {})[question.id] = question
+        self._said(key, row, status.known)
+
     def _forget_whole(self, agent: str) -> None:
         for old in [each for each in self._whole if each[0] == agent]:
             del self._whole[old]
