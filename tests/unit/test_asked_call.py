@@ -407,3 +407,21 @@ def test_an_edit_of_the_same_file_that_makes_another_change_is_not_taken_for_the
     assert with_call(asked, transcript(tmp_path, ("Edit", given)), tmp_path).diff
     for other in ({"old_string": "one"}, {"new_string": "33"}):
         assert with_call(asked, transcript(tmp_path, ("Edit", given | other)), tmp_path) == asked
+
+
+@pytest.mark.parametrize(
+    ("shown", "content", "told"),
+    [
+        (" 1 import shutil\n 2 shutil.rmtree('/')", "print('hi')\n", False),
+        (" 1 import shutil\n 2 shutil.rmtree('/')", "import shutil\nprint('hi')\n", False),
+        (" 25 shutil.rmtree('/')", "print('hi')\n", False),
+        (" 1 import shutil\n 2 print('hello')", "import shutil\nprint('hello')\n", True),
+        (" 1 import shutil\n 2 print('a long\n     line')", "import shutil\nprint('a long line')\n", True),
+    ],
+)
+def test_a_new_file_is_told_of_the_call_whose_lines_the_screen_shows(
+    shown: str, content: str, told: bool, tmp_path: Path
+) -> None:
+    question = asks(f"Create file\nnotes.txt\n\n{shown}", "Do you want to create notes.txt?", partial=True)
+    call = "Write", {"file_path": str(tmp_path / "notes.txt"), "content": content}
+    assert (with_call(question, transcript(tmp_path, call), tmp_path) != question) is told

@@ -38,6 +38,8 @@ _CHANGED = re.compile(r" *\d+ ([-+].*)")
 """A row of the change that Codex shows."""
 _CHANGES = re.compile(r"[ │]*\d+ *([-+])(.*)")
 """A row of a change that any other shows."""
+_OF_NEW_FILE = re.compile(r"[ │]*(\d+) (.*)")
+"""A row of a file that is new, which some show without a sign."""
 _BESIDE = re.compile(r"(?<= ) (?=\d+ [-+] )")
 """Between what is removed and what is put in its place, side by side."""
 _DRAWN = "←│"
@@ -286,7 +288,13 @@ def _changes_alike(question: OpenQuestion, change: str) -> bool:
         rows = [row for part in shown if (row := _CHANGES.fullmatch(part))]
         return all(_bare(row.group(2)) in given[row.group(1)] for row in rows)
 
-    return all(are_given(line) or are_given(*_BESIDE.split(line)) for line in question.detail.split("\n"))
+    rows = question.detail.split("\n")
+    if lines[0] == "--- /dev/null":
+        content = [_bare(line[1:]) for line in lines if line.startswith("+")][1:]  # behind the header
+        numbered = [row for line in rows if not _CHANGES.fullmatch(line) and (row := _OF_NEW_FILE.fullmatch(line))]
+        if not all("".join(content[int(row.group(1)) - 1 :][:1]).startswith(_bare(row.group(2))) for row in numbered):
+            return False
+    return all(are_given(line) or are_given(*_BESIDE.split(line)) for line in rows)
 
 
 def _besides(question: OpenQuestion, command: str) -> str:
