@@ -345,12 +345,14 @@ async def test_a_question_of_which_its_record_says_nothing_any_more_can_be_allow
     follows = following(bus, tmp_path, programs)
     known = KnownStatus("waiting", "screen", time.time(), question=now)
     follows._statuses[KEY] = cast("Any", SimpleNamespace(known=known, version=""))
-    follows.tell(ROW, told)
+    follows.replace_question(ROW, told)
     asked: Any = SimpleNamespace(session=session, profile=profile, whole_question=whole_question)
     context: Any = SimpleNamespace(
         options=SimpleNamespace(data=tmp_path), terminals=SimpleNamespace(server=lambda _: None)
     )
-    answerer = Answerer(context, asked, cast("Any", None), None, lambda *_: None, follows.seen, follows.tell)
+    answerer = Answerer(
+        context, asked, cast("Any", None), None, lambda *_: None, follows.seen, follows.replace_question
+    )
     row = AgentRow(id="a", name="it", kind="cli", profile="claude", pane="%1", pid=1, status="waiting", question=told)
     if not first:
         with pytest.raises(FleetError, match="something else than was shown"):

@@ -189,7 +189,7 @@ class Fleet:
             self._open_approvals,
             follower.approve,
             follower.seen,
-            follower.tell,
+            follower.replace_question,
         )
 
     @cached_property

@@ -354,7 +354,7 @@ class AgentFollower:
         """What it has asked by this id since it last worked or rested; `None`: that was not among the last ones."""
         return self._seen.get(agent, {}).get(question)
 
-    def tell(self, row: AgentRow, question: OpenQuestion) -> None:
+    def replace_question(self, row: AgentRow, question: OpenQuestion) -> None:
         """Publish what it asks as this, in place of what was told by the same id."""
         key = (row.id, row.pane, row.pid)
         status = self._statuses.get(key)
