@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -43,7 +44,8 @@ def everywhere(tmp_path: Path, ours: FixedContexts) -> ContextRouter:
     folder.mkdir(parents=True)
     shutil.copy(FIXTURE, folder / f"{ID}.jsonl")
     known = lambda _model: PRICED  # noqa: E731
-    return ContextRouter(ours, ours, row, lambda: Transcripts(known, {}, tmp_path), known)
+    service = cast("Any", ours)
+    return ContextRouter(service, service, row, lambda: Transcripts(known, {}, tmp_path), known)
 
 
 async def test_another_program_is_read_from_its_transcript(everywhere: ContextRouter) -> None:
