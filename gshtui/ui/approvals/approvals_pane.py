@@ -6,7 +6,6 @@ It never takes the focus by itself, so that nobody answers by accident while typ
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
@@ -14,7 +13,6 @@ from msgspec.structs import replace
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.geometry import Size
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -42,20 +40,19 @@ from gshtui.guard.approval.question_text import question_parts
 from gshtui.ui.approvals.answer_fields import DENIES, RULE_VOID, SOON, VOID, AnswerFields
 from gshtui.ui.approvals.approvals_state import (
     ApprovalsState,
-    QuestionSight,
     asked_fields,
     being_answered,
     choice_of_key,
     is_redrawn,
     not_answered,
     reduce_approvals,
-    turned_home,
     turned_to,
     turned_to_agent,
-    unread_answers,
+    turned_where_person_is,
     without_question,
 )
-from gshtui.ui.approvals.question_panel import WaitingQuestion, draw_question, fits_below, rows_below, waiting_row
+from gshtui.ui.approvals.question_panel import WaitingQuestion, draw_question, waiting_row
+from gshtui.ui.approvals.question_sight import QuestionSight, TabAbove
 from gshtui.ui.approvals.question_view import Answers, QuestionView
 from gshtui.ui.kit.keys.bound_keys import BoundKeys, key_of
 from gshtui.ui.kit.keys.key_table import bind
@@ -73,12 +70,9 @@ class ApprovalsPane(Vertical, can_focus=True):
         wrote: told when a reason that is being written has changed.
         folder: where the window's own agent works: that goes without saying in the row that waits.
         written: what stands in the input and may be the reason of a denial; empty: nothing.
-        shows_change: whether all of the change that a call wants to make is on the screen now, above the panel.
+        above: the tab in front.
         denies: told whose question what stands in the input would deny, by the key of its own: the agent and its name;
             two empty words: no one's.
-        empty: how many rows of the tab in front nothing fills; less than 0: some are out of sight; `None`: it
-            does not tell.
-        opens: told of which call the panel shows the whole change; empty: of none.
         clock: monotonic seconds, the clock that Textual stamps keys with.
     """
 
@@ -122,17 +116,15 @@ class ApprovalsPane(Vertical, can_focus=True):
 
     def __init__(
         self,
-        home: Callable[[], Widget | None] = lambda: None,
-        typed: Callable[[str], None] = lambda _: None,
-        appears: Callable[[bool], None] = lambda _: None,
-        wrote: Callable[[], None] = lambda: None,
-        clock: Callable[[], float] = time.monotonic,
-        folder: str = "",
-        written: Callable[[], str] = str,
-        shows_change: Callable[[str, str], bool] = lambda _call, _diff: False,
-        denies: Callable[[str, str], None] = lambda _agent, _name: None,
-        empty: Callable[[], int | None] = lambda: None,
-        opens: Callable[[str], None] = lambda _: None,
+        home: Callable[[], Widget | None],
+        typed: Callable[[str], None],
+        appears: Callable[[bool], None],
+        wrote: Callable[[], None],
+        clock: Callable[[], float],
+        folder: str,
+        written: Callable[[], str],
+        above: TabAbove,
+        denies: Callable[[str, str], None],
     ) -> None:
         super().__init__(id="approvals")
         self.state = ApprovalsState()
@@ -144,24 +136,16 @@ class ApprovalsPane(Vertical, can_focus=True):
         self._home = home
         self._typed = typed
         self._appears = appears
-        self._fields = AnswerFields(self, wrote)
+        self.fields = AnswerFields(self, wrote)
         self._clock = clock
         self._folder = folder
         self._written = written
-        self._sight = QuestionSight(shows_change)
+        self._sight = QuestionSight(self, above)
         self._denies = denies
-        self._empty = empty
-        self._room = 0
-        """Rows that a change below its row may have."""
-        self._opens = opens
-        self._opened = ""
-        """The call of which the panel shows the whole change."""
         self._bound = BoundKeys()
         self._keys = AnswerKeys()
         self._came_from: Widget | None = None
         self._coming = False
-        self._fitted = Size(), True
-        """The window, and whether all rows of the panel were in it when it was laid out last."""
         self._agent = ""
         """The agent of the tab in front, whose questions come first while nobody has gone to another."""
 
@@ -198,13 +182,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         state = self.state
         for event in events:
             state = reduce_approvals(state, event)
-        shown = state.shown
-        if self._agent and not self._is_open and (shown is None or shown.agent != self._agent):
-            state = turned_to_agent(state, self._agent)
-        shown = state.shown
-        if state.open is not self.state.open and shown is not None and shown.agent != self._agent:
-            home = turned_home(state)
-            state = state if home is not state and self._is_open else home
+        if not self._is_open:
+            state = turned_where_person_is(state, self._agent, changed=state.open is not self.state.open)
         self.become(state)
 
     def become(self, state: ApprovalsState) -> None:
@@ -230,7 +209,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.display = shown
         self._appears(shown)
         if not shown:
-            self._show_change_of("")
+            self._sight.report_change("")
         self._denies("", "")
 
     def _front_changed(self, request: ApprovalRequested | None) -> None:
@@ -252,18 +231,17 @@ class ApprovalsPane(Vertical, can_focus=True):
             return
         self.look_again()  # the conversation is laid out only now
         self._keys.show_row(request.approval, self._clock())
-        if self._sight.is_seen(request, opened=self.has_class("-open")):
+        if self._sight.is_seen(request):
             self._show_question(request)
 
     def _show_question(self, request: ApprovalRequested) -> None:
         """What an answer would decide is on the screen, as far as it has been read."""
-        asked, lines = self.state.programs.get(request.approval), self.has_class("-open") or self._sight.below
-        unread = lines and (self.query_one(QuestionView).unread or not self._is_whole)
+        asked = self.state.programs.get(request.approval)
         self._keys.show_question(
             request.approval,
             choices(self.state.offered),
             self._clock(),
-            unread=unread_answers(self.state, hidden=unread),
+            unread=self._sight.unread_answers(self.state),
             twice=changing(asked) if asked is not None else frozenset[str](),
         )
 
@@ -273,32 +251,16 @@ class ApprovalsPane(Vertical, can_focus=True):
         if request is not None and self._keys.question == request.approval:
             self._show_question(request)
 
-    @property
-    def _is_whole(self) -> bool:
-        """Whether all rows of the panel are in the window now."""
-        places = [self.screen.find_widget(one) for one in (self, *self.children) if one.display and one.is_on_screen]
-        return all(place.visible_region == place.region for place in places)
-
     def _laid_out(self, _screen: object) -> None:
         """The window, or what is beside the panel, may have another size."""
-        before, self._fitted = self._fitted, (self.screen.size, self._is_whole)
-        if self._fitted[0] != before[0]:
-            self.query_one(QuestionView).forget()
-        if self._fitted != before:
+        if self._sight.panel_has_moved():
             self.draw()
 
     def look_again(self) -> None:
         """The conversation has moved: all of the change in question may be on the screen now, or no longer."""
-        request, sight = self.state.shown, self._sight
-        if request is None or self._is_open:
-            return
-        if sight.change_is_shown(request) is not sight.in_chat or rows_below(self, self._empty()) != self._room:
+        request = self.state.shown
+        if request is not None and not self._is_open and self._sight.row_is_stale(request):
             self.draw()
-
-    @property
-    def written_reason(self) -> str:
-        """The reason that is being written; empty: none."""
-        return self._fields.reason
 
     @property
     def writing(self) -> bool:
@@ -326,7 +288,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         if not self.is_mounted or (request is None and not self.writing):
             return
         self.call_after_refresh(self._drawn)
-        opened = self._is_open
+        opened, count = self._is_open, max(self.needs, len(self.state.waiting))
         self.set_class(opened, "-open")
         denied = not opened and self.state.takes_reason and not self._keys.replaced and bool(self._written())
         agent = request.agent if request is not None and denied else ""
@@ -342,31 +304,21 @@ class ApprovalsPane(Vertical, can_focus=True):
         elif opened:
             known = not self._keys.replaced
             marks = self.screen.focused is self and known and not self.writing
-            draw_question(self, self.state, request, self._count, known=known, marks=marks, said=self.said)
+            draw_question(self, self.state, request, count, known=known, marks=marks, said=self.said)
         else:
-            self._draw_row(request)
+            self._draw_row(request, count)
         whole = view.display and not (view.above or view.hidden)
-        self._show_change_of(request.call if opened and whole and request is not None and request.diff else "")
+        self._sight.report_change(request.call if opened and whole and request is not None and request.diff else "")
 
-    def _show_change_of(self, call: str) -> None:
-        if call != self._opened:
-            self._opened = call
-            self._opens(call)
-
-    def _draw_row(self, request: ApprovalRequested) -> None:
+    def _draw_row(self, request: ApprovalRequested, count: int) -> None:
         width = (self.size.width or self.screen.size.width) - 2
-        self._sight.in_chat = self._sight.change_is_shown(request)
-        # The tab of the agent in front shows what it wants to change.
-        self._room = rows_below(self, self._empty())
-        view = self.query_one(QuestionView)
-        view.display = request.agent != self._agent and fits_below(self, request, self._room)
-        self._sight.below = view.display and self._is_whole
+        self._sight.lay_out_row(request, in_front=request.agent == self._agent)
         row = waiting_row(
             WaitingQuestion(
                 self.state,
                 request,
                 self._folder,
-                self._count,
+                count,
                 self._sight,
                 replaced=self._keys.replaced,
                 written=bool(self._written()),
@@ -379,15 +331,9 @@ class ApprovalsPane(Vertical, can_focus=True):
         self._sight.row_is_whole = row.whole
         self.query_one("#approval-title", Static).update(row.title(width))
 
-    @property
-    def _count(self) -> int:
-        return max(self.needs, len(self.state.waiting))
-
     def action_turn(self, by: int) -> None:
         """Bring another question to the front."""
-        self.become(turned_to(self.state, by))
-        self._keys.person_turned()
-        self.draw()
+        self._turn(turned_to(self.state, by))
 
     def action_mark(self, step: int) -> None:
         """Mark another answer."""
@@ -400,7 +346,7 @@ class ApprovalsPane(Vertical, can_focus=True):
 
     async def action_give_reason(self) -> None:
         """Deny with what is written. Keys arrive in `on_key`."""
-        await self._end_reason(give=True)
+        await self._end_writing(give=True)
 
     def action_hunk(self, step: int) -> None:
         """Go to another change of the question."""
@@ -433,7 +379,7 @@ class ApprovalsPane(Vertical, can_focus=True):
     async def allow(self) -> None:
         """Allow once what the person could read; else go to the question, and say why."""
         outcome: Outcome = Swallowed()
-        seen = self._sight.is_seen(self.state.shown, opened=self.has_class("-open"))
+        seen = self._sight.is_seen(self.state.shown)
         self._look()
         if self.state.once and seen and not self.writing:
             outcome = self._keys.click(self.state.once, self.state.front, self._pressed_at)
@@ -478,10 +424,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.draw()
 
     async def on_blur(self) -> None:
-        if self._keys.in_reason and not self._keys.reason_counts:
-            await self._end_reason(give=False, back=False)
-        if self._keys.in_rule and not self._keys.rule_counts:
-            await self._end_rule(give=False, back=False)
+        if self.writing and not (self._keys.reason_counts or self._keys.rule_counts):
+            await self._end_writing(give=False, back=False)
         self.show_message("")
 
     def action_back(self) -> None:
@@ -498,13 +442,10 @@ class ApprovalsPane(Vertical, can_focus=True):
         key = event.key
         action = self._bound.action(self, key)
         letter = event.character if event.is_printable and event.character and "+" not in key else ""
-        if self._keys.in_reason and (key in ("enter", "ctrl+m", "escape") or action == "give_reason"):
+        given = self._keys.in_reason and action == "give_reason"
+        if self.writing and (given or key in ("enter", "ctrl+m", "escape")):
             event.stop()
-            await self._end_reason(give=key != "escape")
-            return
-        if self._keys.in_rule and key in ("enter", "ctrl+m", "escape"):
-            event.stop()
-            await self._end_rule(give=key != "escape", at=event.time)
+            await self._end_writing(give=key != "escape", at=event.time)
             return
         self._look()
         choice = choice_of_key(self.state, action or "", letter)
@@ -519,7 +460,7 @@ class ApprovalsPane(Vertical, can_focus=True):
 
     async def _pass_on(self, passed: Passed, event: events.Key, action: str | None, letter: str) -> None:
         if passed.to in ("reason", "rule"):
-            await self._fields.write(event)
+            await self.fields.write(event)
             if action is not None or passed.to == "rule":
                 event.stop()  # the field does not know this key, and it means nothing here now
         elif passed.to == "input":
@@ -533,7 +474,7 @@ class ApprovalsPane(Vertical, can_focus=True):
 
     async def on_paste(self, event: events.Paste) -> None:
         event.stop()
-        self._fields.paste(event.text)
+        self.fields.paste(event.text)
 
     async def action_answer(self, answer: str) -> None:
         """Answer by a click in the key bar. Keys arrive in `on_key`."""
@@ -549,13 +490,13 @@ class ApprovalsPane(Vertical, can_focus=True):
     async def _take(self, outcome: Outcome) -> None:
         match outcome:
             case KeyChosen():
-                await self._fields.close()
+                await self.fields.close()
                 self._settle(outcome)
             case ReasonBegun():
-                await self._fields.open_reason()
+                await self.fields.open_reason()
                 self.show_message((VOID if outcome.why == CHANGED else SOON) if outcome.why else DENIES)
             case RuleBegun() if self.state.shown is not None:
-                await self._fields.open_rule(self.state.shown)
+                await self.fields.open_rule(self.state.shown)
                 self.call_after_refresh(lambda: self._keys.show_rule(self._clock()))
                 self.show_message("")
             case Swallowed() if outcome.unread:
@@ -612,7 +553,10 @@ class ApprovalsPane(Vertical, can_focus=True):
 
     def show_agent(self, agent: str) -> None:
         """Bring an agent's question to the front, if it asks one, as the person wishes."""
-        self.become(turned_to_agent(self.state, agent))
+        self._turn(turned_to_agent(self.state, agent))
+
+    def _turn(self, state: ApprovalsState) -> None:
+        self.become(state)
         self._keys.person_turned()
         self.draw()
 
@@ -624,14 +568,15 @@ class ApprovalsPane(Vertical, can_focus=True):
         if had_focus and self.state.shown is not None:  # with nothing left, the focus has gone back already
             self.action_back()
 
-    async def _end_reason(self, *, give: bool, back: bool = True) -> None:
-        outcome = self._keys.give_reason(self.written_reason) if give else self._keys.leave_reason()
-        await self._written_to_end(outcome, back=back)
+    async def _end_writing(self, *, give: bool, at: float = 0.0, back: bool = True) -> None:
+        """Deny with the reason, or save the rule and allow, if nothing is wrong with it; or go back to the question.
 
-    async def _end_rule(self, *, give: bool, at: float = 0.0, back: bool = True) -> None:
-        """Save the rule and allow, if nothing is wrong with it; or go back to the question."""
-        form = self._fields.rule
-        if form is None or not give:
+        `back`: go to where the person was, if its question is closed meanwhile.
+        """
+        form = self.fields.rule
+        if self._keys.in_reason:
+            outcome = self._keys.give_reason(self.fields.reason) if give else self._keys.leave_reason()
+        elif form is None or not give:
             outcome = self._keys.leave_rule()
         elif self._keys.rule_counts and (mistake := form.mistake):
             form.show_mistake(mistake)
@@ -641,11 +586,7 @@ class ApprovalsPane(Vertical, can_focus=True):
             if self._keys.in_rule:  # the rule was not readable for long enough
                 await self._take(outcome)
                 return
-        await self._written_to_end(outcome, back=back)
-
-    async def _written_to_end(self, outcome: Outcome, *, back: bool) -> None:
-        """What came of a reason or a rule; `back`: go to where the person was, if its question is closed meanwhile."""
-        await self._fields.close()
+        await self.fields.close()
         self.said = ""
         await self._take(outcome)
         if self.state.shown is not None or not self.display:

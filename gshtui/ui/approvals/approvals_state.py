@@ -6,7 +6,6 @@ whatever else comes or goes, so that an answer always belongs to the question th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -142,12 +141,16 @@ def turned_to_agent(state: ApprovalsState, agent: str) -> ApprovalsState:
     return replace(state, front=found) if found and found != state.front else state
 
 
-def turned_home(state: ApprovalsState) -> ApprovalsState:
-    """Bring the first question of this folder to the front, where there is one, instead of another folder's."""
+def turned_where_person_is(state: ApprovalsState, agent: str, *, changed: bool) -> ApprovalsState:
+    """Bring a question of the agent whose tab is in front to the front; where there is none, and questions have
+    changed, the first one of this folder instead of another folder's.
+    """
+    if agent and (state.shown is None or state.shown.agent != agent):
+        state = turned_to_agent(state, agent)
     shown, first = state.shown, next(iter(state.waiting), None)
-    if shown is None or first is None or not state.elsewhere(shown) or state.elsewhere(first):
+    if not changed or shown is None or first is None or shown.agent == agent:
         return state
-    return replace(state, front=first.approval)
+    return replace(state, front=first.approval) if state.elsewhere(shown) and not state.elsewhere(first) else state
 
 
 def without_question(state: ApprovalsState, approval: str) -> ApprovalsState:
@@ -184,43 +187,3 @@ def is_redrawn(before: ApprovalsState, now: ApprovalsState) -> bool:
     from gshtui.programs.screen.same_question import is_cut_elsewhere, is_ticked_elsewhere  # no first frame has one
 
     return is_ticked_elsewhere(was, asked) or is_cut_elsewhere(was, asked)
-
-
-_ALLOWING: frozenset[str] = frozenset(("once", "session", "always"))
-
-
-class QuestionSight:
-    """
-    Args:
-        shows_change: whether all of the change that a call wants to make is on the screen now, above the panel.
-    """
-
-    def __init__(self, shows_change: Callable[[str, str], bool]) -> None:
-        self.row_is_whole = False
-        """The row of a question that waits says all that would be decided."""
-        self.in_chat = False
-        """All of its change was on the screen when that row was drawn."""
-        self.below = False
-        """All of its change is below that row."""
-        self._shows_change = shows_change
-
-    def change_is_shown(self, request: ApprovalRequested | None) -> bool:
-        """Whether the change in question, if it is about one, is shown whole above the row that waits."""
-        return request is not None and (not request.diff or self._shows_change(request.call, request.diff))
-
-    def is_seen(self, request: ApprovalRequested | None, *, opened: bool) -> bool:
-        """Whether all that would be decided is shown. `opened`: the panel shows all of the question."""
-        return opened or (self.row_is_whole and (self.below or self.change_is_shown(request)))
-
-
-def unread_answers(state: ApprovalsState, *, hidden: bool) -> frozenset[str]:
-    """The answers that do not count yet, since what they decide has not been on the screen: of a program, all of them,
-    since what its digits do is known by its words alone; where those are not to be had here, all that allow.
-
-    Args:
-        hidden: some of the question that is shown is still to be scrolled to.
-    """
-    asked = state.programs.get(state.front)
-    if asked is None:
-        return _ALLOWING if hidden else frozenset[str]()
-    return frozenset(one.key for one in asked.choices) if hidden else asked.uncounted

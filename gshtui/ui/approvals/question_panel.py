@@ -13,7 +13,8 @@ from textual.widgets import Static
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.guard.approval.question_text import PROGRAM, QuestionLine, question_parts, question_row, question_title
 from gshtui.text.asked_line import is_general, only_line
-from gshtui.ui.approvals.approvals_state import ApprovalsState, QuestionSight
+from gshtui.ui.approvals.approvals_state import ApprovalsState
+from gshtui.ui.approvals.question_sight import QuestionSight
 from gshtui.ui.approvals.question_view import Answers, QuestionView, wrapped_question
 from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.widgets.fitted_text import fit, fit_middle
@@ -28,9 +29,6 @@ _WIDE = 70
 """Columns from which on a panel that has not the focus says what its key is for."""
 _LISTED = 24
 """Rows of the window from which on the answers are a list, whatever else there is to show."""
-_BESIDE = 40
-"""Rows of the window from which on a change is shown below its row, if a third of them has room for all of it; in a
-lower one, if nothing else is there, either."""
 _MORE = 14
 """Cells of the title in which the rows out of sight are counted."""
 
@@ -150,23 +148,6 @@ class WaitingQuestion(msgspec.Struct, frozen=True):
     focus: str
     allow: str
     refuse: str
-
-
-def rows_below(pane: Widget, empty: int | None) -> int:
-    """How many rows a change below its row may have. `empty`: rows of the tab in front that nothing fills now."""
-    height = pane.screen.size.height
-    if height >= _BESIDE:
-        return height // 3
-    return 0 if empty is None else min(height // 3, empty + pane.query_one(QuestionView).region.height)
-
-
-def fits_below(pane: Widget, request: ApprovalRequested, rows: int) -> bool:
-    """Whether all lines of a question about a change, with the change, fit in these rows; lays them out."""
-    view = pane.query_one(QuestionView)
-    roomy = rows > 0 and view.has_changes and not request.warnings  # those are read where it is answered
-    if roomy:
-        view.fit(max(8, pane.content_size.width or pane.size.width - 2), rows, named=True, tail=False)
-    return roomy and not (view.above or view.hidden)
 
 
 class WaitingRow(msgspec.Struct, frozen=True):

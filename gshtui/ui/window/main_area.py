@@ -28,6 +28,7 @@ from gshtui.bus.events.session_events import SessionOpened
 from gshtui.system.expected_error import ExpectedError
 from gshtui.ui.approvals.answer_fields import as_reason
 from gshtui.ui.approvals.approvals_pane import ApprovalsPane
+from gshtui.ui.approvals.question_sight import TabAbove
 from gshtui.ui.kit.bridge import Bridge, NotReady
 from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.keys.key_table import KEYS
@@ -178,10 +179,12 @@ class PromptArea(Vertical):
             clock=clock,
             folder=str(project or ""),
             written=lambda: "" if self.input.editing else as_reason(self.input.value),
-            shows_change=self._shows_change,
+            above=TabAbove(
+                self._shows_change,
+                empty=lambda: self.input.front_scroll.free_rows if self.input.front_scroll is not None else None,
+                opens=self._fold_asked,
+            ),
             denies=self._denies,
-            empty=lambda: self.input.front_scroll.free_rows if self.input.front_scroll is not None else None,
-            opens=self._fold_asked,
         )
         self.input.drafts.beside = self._half_written
         self.tasks = TasksStrip(agent)
@@ -230,7 +233,7 @@ class PromptArea(Vertical):
         """What is being written besides the draft: a reason, or another text for a prompt that waits."""
         edited = self.queue.state.find(self.input.editing) if self.input.editing else None
         changed = self.input.value if edited is not None and self.input.value != edited.text else ""
-        return "\n\n".join(text for text in (changed, self.approvals.written_reason) if text.strip())
+        return "\n\n".join(text for text in (changed, self.approvals.fields.reason) if text.strip())
 
     def compose(self) -> ComposeResult:
         """The parts, from top to bottom."""
