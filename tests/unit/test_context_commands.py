@@ -22,7 +22,7 @@ from gshtui.commands.declaration import (
     Word,
 )
 from gshtui.commands.evaluation import run_line
-from gshtui.commands.execution import bound, call, run_value
+from gshtui.commands.execution import call, run_value
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
 from gshtui.commands.schema import lean_schema, tool_description
@@ -37,10 +37,7 @@ from gshtui.context.commands.view_calls import (
     ReadReceipts,
     ReadText,
     RequestName,
-    ShowBlock,
-    ShowContext,
     ShowReceipt,
-    ShowTimeline,
 )
 from gshtui.store.engine.store_errors import StoreError
 from tests.kit.fixed_contexts import TEXTS, FixedContexts
@@ -295,11 +292,8 @@ async def test_code_looks_at_contexts_by_value(tools: ContextTools) -> None:
 @pytest.mark.parametrize(
     ("line", "value"),
     [
-        ("context main history", ShowContext(agent="main", section="history")),
-        ("context block=2 iteration=1", ShowBlock(block="2", iteration="1")),
         ("context diff='1 helper:2'", CompareContexts(before=RequestName("", "1"), after=RequestName("helper", "2"))),
         ("context diff=helper:2", CompareContexts(before=RequestName("helper", "2"), after=RequestName("helper"))),
-        ("timeline limit=3", ShowTimeline(limit=3)),
         ("timeline cut=cut1", ShowReceipt(cut="cut1")),
     ],
 )
@@ -307,7 +301,6 @@ async def test_a_line_comes_down_to_a_value_that_says_the_same(
     tools: ContextTools, monkeypatch: pytest.MonkeyPatch, line: str, value: Any
 ) -> None:
     monkeypatch.setattr("gshtui.context.commands.answers.time", SimpleNamespace(time=lambda: 5.0))  # of blocks' ages
-    assert bound(tools.registry, line) == value
     by_value = await run_value(tools.registry, value, tools.invocation())
     assert by_value == await tools.run(line)
 

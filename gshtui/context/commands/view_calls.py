@@ -1,8 +1,6 @@
 """Commands that look at contexts, as code calls them, `await hub.call(ReadContext(agent="main"))`; their results.
 
-A line of `context` or `timeline` becomes one of `ShowContext`, `ShowBlock`, `CompareContexts`, `ShowTimeline` and
-`ShowReceipt`. The calls whose names begin with `Read` and `Forecast` are only for panes, which name a request by its id
-and a text by its hash.
+These are for code alone, beside the parameters of the lines; panes name a request by its id and a text by its hash.
 """
 
 from __future__ import annotations
@@ -135,27 +133,6 @@ class _OfAgent(Parameters):
     """Id or name; empty: the agent in front, or the calling agent."""
 
 
-class ShowContext(_OfAgent, Returns[ContextReport]):
-    """What an agent's model is sent, section by section."""
-
-    COMMAND: ClassVar[str] = "context"
-    section: str = ""
-    iteration: str = ""
-    limit: int = 0
-    request: bool = False
-    texts: bool = False
-    as_json: bool = False
-
-
-class ShowBlock(_OfAgent, Returns[BlockText]):
-    """One block of a request, by number, id, file or source."""
-
-    COMMAND: ClassVar[str] = "context"
-    block: str
-    section: str = ""
-    iteration: str = ""
-
-
 class CompareContexts(_OfAgent, Returns[ContextDifference]):
     """What differs between two requests, of one agent or of two."""
 
@@ -187,13 +164,6 @@ class ReadText(Parameters, Returns[str]):
 
     COMMAND: ClassVar[str] = "context"
     hash: str
-
-
-class ShowTimeline(_OfAgent, Returns[Timeline]):
-    """An agent's requests and cuts over time."""
-
-    COMMAND: ClassVar[str] = "timeline"
-    limit: int = 10
 
 
 class ShowReceipt(_OfAgent, Returns[Receipt]):

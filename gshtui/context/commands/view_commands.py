@@ -8,14 +8,13 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, TypeAlias
 
 import msgspec
 from pydantic import Field
 
 from gshtui.bus.context_data import SECTIONS, Receipt
-from gshtui.commands.declaration import Invocation, Outcome, Parameters, Returns, UsageError, Word, short_json
-from gshtui.commands.group import Family
+from gshtui.commands.declaration import Invocation, Outcome, Returns, UsageError, Word, short_json
 from gshtui.commands.schema import FOR_PEOPLE, ToolParameters
 from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.context.assembly.prompt_cache import ledger
@@ -34,9 +33,23 @@ if TYPE_CHECKING:
 
 AGENTS_ITEMS = 40
 """Items of a receipt shown to an agent."""
+Shown: TypeAlias = calls.ContextReport | calls.BlockText | calls.ContextDifference
+ShownCuts: TypeAlias = calls.Timeline | Receipt
 
 
-def context_outcome(_invocation: Invocation, found: calls.ContextReport) -> Outcome:
+def context_outcome(invocation: Invocation, found: Shown) -> Outcome:
+    """A request, one of its blocks, or what differs between two."""
+    match found:
+        case calls.ContextReport():
+            return _report_outcome(found)
+        case calls.BlockText():
+            data = answers.block(found.block, found.number, {found.block.hash: found.text})
+            return Outcome(data, tables.whole_block(found.block, found.text, found.number))
+        case calls.ContextDifference():
+            return difference_outcome(invocation, found)
+
+
+def _report_outcome(found: calls.ContextReport) -> Outcome:
     """A view: the whole, one section, or the request in its provider's form."""
     number, section, limit, request = found.number, found.section, found.limit, found.request
     data = answers.view(found.view, number=number, section=section, limit=limit, texts=found.texts, request=request)
@@ -53,11 +66,6 @@ def context_outcome(_invocation: Invocation, found: calls.ContextReport) -> Outc
         data["forecast"] = answers.all_fields(found.forecast)
     whole = (view, found.forecast, number)
     return Outcome(data, tables.overview(*whole), aloud=tables.overview(*whole, aloud=True))
-
-
-def block_outcome(_invocation: Invocation, found: calls.BlockText) -> Outcome:
-    data = answers.block(found.block, found.number, {found.block.hash: found.text})
-    return Outcome(data, tables.whole_block(found.block, found.text, found.number))
 
 
 def difference_outcome(_invocation: Invocation, found: calls.ContextDifference) -> Outcome:
@@ -86,8 +94,10 @@ def text_outcome(_invocation: Invocation, text: str) -> Outcome:
     return Outcome(text, tables.fenced(text))
 
 
-def timeline_outcome(invocation: Invocation, found: calls.Timeline) -> Outcome:
-    """Requests, cuts and the forecast; an agent gets only the newest requests."""
+def timeline_outcome(invocation: Invocation, found: ShownCuts) -> Outcome:
+    """Requests, cuts and the forecast, or one cut; an agent gets only the newest requests."""
+    if isinstance(found, Receipt):
+        return receipt_outcome(invocation, found)
     iterations, receipts = found.iterations, found.receipts
     numbered = list(enumerate(iterations, 1))
     if invocation.caller.is_agent:
@@ -144,9 +154,10 @@ with warnings.catch_warnings():
     # People know it as `json`; pydantic's old method of that name does not matter here.
     warnings.simplefilter("ignore", UserWarning)
 
-    class ContextParameters(ToolParameters):
+    class ContextParameters(ToolParameters, Returns[Shown]):
         """What to look at."""
 
+        COMMAND: ClassVar[str] = "context"
         SHELL = ShellForm(
             ("agent",),
             summary="Show what an agent's model is sent, section by section.",
@@ -199,9 +210,10 @@ claude or codex, the request is reconstructed from its transcript.""",
         )
 
 
-class TimelineParameters(ToolParameters):
+class TimelineParameters(ToolParameters, Returns[ShownCuts]):
     """Whose timeline."""
 
+    COMMAND: ClassVar[str] = "timeline"
     SHELL = ShellForm(
         summary="Show an agent's requests and cuts over time.",
         help="Show AGENT's requests and cuts over time, and when the next compaction is due.",
@@ -248,18 +260,15 @@ class ViewCommands:
     def __init__(self, contexts: ContextRouter, rights: ContextAccess) -> None:
         self._contexts = contexts
         self._rights = rights
-        self.context = Family(
-            bound_context,
-            action(calls.ShowContext, self._show, context_outcome),
-            action(calls.ShowBlock, self._block, block_outcome),
+        self.context = (
+            action(ContextParameters, self._show, context_outcome),
             action(calls.CompareContexts, self._compare, difference_outcome),
             action(calls.ReadContext, self._view, view_outcome),
             action(calls.ReadRequest, self._request, request_outcome),
             action(calls.ReadText, self._text, text_outcome),
         )
-        self.timeline = Family(
-            bound_timeline,
-            action(calls.ShowTimeline, self._timeline, timeline_outcome),
+        self.timeline = (
+            action(TimelineParameters, self._timeline, timeline_outcome),
             action(calls.ShowReceipt, self._receipt, receipt_outcome),
             action(calls.ReadIterations, self._iterations, iterations_outcome),
             action(calls.ReadReceipts, self._cuts, receipts_outcome),
@@ -271,28 +280,35 @@ class ViewCommands:
     # context
 
     @context_errors
-    async def _show(self, invocation: Invocation, wanted: calls.ShowContext) -> calls.ContextReport:
+    async def _show(self, invocation: Invocation, wanted: ContextParameters) -> Shown:
+        if wanted.diff:
+            before, after = lookup.compared_requests(wanted.diff)
+            given = wanted.model_dump(include={"agent", "section", "limit", "texts"})
+            return await self._compare(
+                invocation, calls.CompareContexts(before=before, after=after, as_json=wanted.json, **given)
+            )
+        if wanted.block:
+            return await self._block(invocation, wanted)
         reader, agent = await self._reader(invocation, wanted.agent)
         if wanted.section == THINKING:
             iteration = wanted.iteration or ("-1" if await reader.iterations(agent, limit=1) else "")
             which, view = await _found(reader, agent, iteration)
             view = msgspec.structs.replace(view, blocks=thoughts(view.blocks))
-            wanted = wanted.model_copy(update={"section": ""})
+            wanted = wanted.model_copy(update={"section": Word()})
         else:
             _check_section(wanted.section)
             which, view = await _found(reader, agent, wanted.iteration)
         limit = wanted.limit or (AGENTS_BLOCKS if invocation.caller.is_agent else 0)
         texts = await self._texts(_hashes(view, wanted.section, limit)) if wanted.texts else None
         request = await reader.request(agent, which.id) if wanted.request else None
-        whole = not (wanted.section or wanted.as_json or which.id or request is not None)
+        whole = not (wanted.section or wanted.json or which.id or request is not None)
         forecast = await reader.forecast(agent) if whole else None
         name = await self._rights.called(view.agent)
         return calls.ContextReport(
-            view, name, which.number, wanted.section, limit, texts, request, forecast, wanted.as_json
+            view, name, which.number, wanted.section, limit, texts, request, forecast, wanted.json
         )
 
-    @context_errors
-    async def _block(self, invocation: Invocation, wanted: calls.ShowBlock) -> calls.BlockText:
+    async def _block(self, invocation: Invocation, wanted: ContextParameters) -> calls.BlockText:
         _check_section(wanted.section)
         reader, agent = await self._reader(invocation, wanted.agent)
         _, view = await _found(reader, agent, wanted.iteration)
@@ -335,7 +351,9 @@ class ViewCommands:
     # timeline
 
     @context_errors
-    async def _timeline(self, invocation: Invocation, wanted: calls.ShowTimeline) -> calls.Timeline:
+    async def _timeline(self, invocation: Invocation, wanted: TimelineParameters) -> ShownCuts:
+        if wanted.cut:
+            return await self._receipt(invocation, calls.ShowReceipt(agent=wanted.agent, cut=wanted.cut))
         reader, agent = await self._reader(invocation, wanted.agent)
         receipts = await _receipts(reader, agent)
         iterations = await reader.iterations(agent, limit=lookup.ALL)
@@ -425,40 +443,6 @@ async def _receipts(reader: ContextReader, agent: str) -> list[Receipt]:
         if error.kind == "unknown":
             return []
         raise
-
-
-def bound_context(given: ContextParameters) -> Parameters:
-    """A line of `context` as its call. Raises `UsageError`."""
-    agent, section, iteration = given.agent, given.section, given.iteration
-    if given.diff:
-        before, after = lookup.compared_requests(given.diff)
-        return calls.CompareContexts(
-            agent=agent,
-            before=before,
-            after=after,
-            section=section,
-            limit=given.limit,
-            texts=given.texts,
-            as_json=given.json,
-        )
-    if given.block:
-        return calls.ShowBlock(agent=agent, block=given.block, section=section, iteration=iteration)
-    return calls.ShowContext(
-        agent=agent,
-        section=section,
-        iteration=iteration,
-        limit=given.limit,
-        request=given.request,
-        texts=given.texts,
-        as_json=given.json,
-    )
-
-
-def bound_timeline(given: TimelineParameters) -> Parameters:
-    """A line of `timeline` as its call."""
-    if given.cut:
-        return calls.ShowReceipt(agent=given.agent, cut=given.cut)
-    return calls.ShowTimeline(agent=given.agent, limit=given.limit)
 
 
 def _check_section(section: str) -> None:

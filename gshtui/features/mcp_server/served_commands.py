@@ -27,7 +27,7 @@ from gshtui.commands.declaration import (
     Returns,
     option_of,
 )
-from gshtui.context.commands.view_calls import ShowContext, ShowTimeline
+from gshtui.context.commands.view_commands import ContextParameters, TimelineParameters
 from gshtui.context.retrieval.search_commands import SearchPast
 from gshtui.fleet.commands.spawn_command import SpawnAgent
 from gshtui.fleet.core.agent_calls import InterruptAgent, ListAgents, SendToAgent, ShowAgent, WaitForAgent
@@ -154,14 +154,14 @@ SERVED = (
     ServedCommand(
         "context",
         "Show what an agent's model is sent, section by section.",
-        ShowContext,
+        ContextParameters,
         ("agent", "section", "iteration", "texts"),
         _record(agent="string", session="string", tokens="integer", sections="array"),
     ),
     ServedCommand(
         "timeline",
         "Show the cuts of an agent's context over time.",
-        ShowTimeline,
+        TimelineParameters,
         ("agent",),
         _record(agent="string", requests="integer", iterations="array"),
     ),
