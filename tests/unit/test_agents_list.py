@@ -204,11 +204,15 @@ def test_a_pane_as_wide_as_a_window_of_sixty_has_headings() -> None:
 
 
 @pytest.mark.parametrize("width", [24, 40, 60, 120])
-def test_eleven_agents_take_a_row_each_and_names_are_whole(width: int) -> None:
-    rows = [row(f"{n:04}", f"worker-{n}", doing=f"task {n}", status="idle" if n % 2 else "tool") for n in range(20, 30)]
-    lines, owners = draw_agents(list_agents(after(*changed(*rows, CLAUDE))), width, NOW)
-    assert len(lines) <= 13 and all(owners.count(one.id) == 1 for one in rows)
-    assert all(one.name in lines[owners.index(one.id)].plain for one in rows)
+@pytest.mark.parametrize("asking", [1, 2, 3, 11])
+def test_eleven_agents_take_a_row_each_and_names_are_whole(width: int, asking: int) -> None:
+    rows = [row(f"{n:04}", f"worker-{n}", doing=f"task {n}", status="idle" if n % 2 else "tool") for n in range(20, 31)]
+    rows[:asking] = [msgspec.structs.replace(CLAUDE, id=one.id, name=one.name) for one in rows[:asking]]
+    lines, owners = draw_agents(list_agents(after(*changed(*rows))), width, NOW)
+    assert len(lines) <= 13 and all(owners.count(one.id) == 1 for one in rows[asking:])
+    for one in rows:
+        own = [line.plain for line, owner in zip(lines, owners, strict=True) if owner == one.id]
+        assert one.name in own[0] and (width == 24 or one not in rows[:asking] or "May it edit" in " ".join(own))
 
 
 @pytest.mark.parametrize("width", [26, 34, 38, 46, 59, 60, 66, 78, 80, 120, 158, 200])

@@ -162,6 +162,8 @@ COLUMNS = 58
 """Cells from which on each fact has a column of its own, with a heading: those of the pane in a window of 60."""
 _NEW = " new"
 """Behind how many reports nobody has read."""
+_ASKING = 2
+"""Agents that need the person, of whom each has a second row for its question; of more, each says it in its one row."""
 _TASK = 9
 """Cells below which nothing is said behind a state."""
 _TASK_COLUMN = 24
@@ -174,8 +176,8 @@ _MUTED = "$foreground-muted"
 def draw_agents(
     listing: AgentListing, width: int, now: float, chosen: str = "", rows: int = 0
 ) -> tuple[list[Content], list[str]]:
-    """The lines of the list, and the id of each line's agent (empty: nobody's): one line each, and a second for who
-    needs the person. Of the chosen one, all is said below the list.
+    """The lines of the list, and the id of each line's agent (empty: nobody's): one line each, and a second for few who
+    need the person. Of the chosen one, all is said below the list.
 
     Args:
         now: seconds since the epoch.
@@ -190,13 +192,14 @@ def draw_agents(
         lines.append(heading_line(columns).truncate(width))
         owners.append("")
     names, short = (0, False) if columns else _narrow(listing, width, now)
+    few = sum(placed.agent.waits_now for placed in listing.placed) <= _ASKING
     for placed in listing.placed:
         agent = placed.agent
         if placed.group:
             lines.append(Content.styled(_folder(placed.group, width), f"bold {_MUTED}"))
             owners.append("")
         left = f"{max(0.0, agent.killed_until - now):.0f} s" if agent.killed_until else ""
-        own = _lines(placed, width, age_of(agent, now), left, columns, names, short, agent.id == chosen)
+        own = _lines(placed, width, age_of(agent, now), left, columns, names, short, few, agent.id == chosen)
         lines += own
         owners += [agent.id] * len(own)
     below = [Content.styled(words, _MUTED).truncate(width, ellipsis=True) for words in _left_out(listing, width)]
@@ -254,6 +257,7 @@ def _lines(
     columns: tuple[TableColumn, ...],
     names: int,
     short: bool,
+    few: bool,
     chosen: bool,
 ) -> tuple[Content, ...]:
     """Cached, because a long list is drawn several times a second.
@@ -264,6 +268,7 @@ def _lines(
         columns: of a wide list; empty: it is a narrow one.
         names: the cells of the names in a narrow one.
         short: a narrow one tells how many are new by a number alone.
+        few: what an agent asks has a row of its own in a narrow one.
     """
     agent = placed.agent
     indent = _indent(placed)
@@ -274,7 +279,8 @@ def _lines(
     else:
         room = max(8, width - len(indent))
         state, task = Content.assemble(*_state(agent, left)), _task(agent, left)
-        asks = agent.waits_now and task
+        asks = few and agent.waits_now and task
+        state = Content("") if agent.waits_now and task and not few else state
         head = _head(agent, room, age, names - len(indent), short, chosen, state, "" if asks else task)
         lines = [Content.assemble(indent, head)]
         if asks:
@@ -350,7 +356,8 @@ def _head(
     agent: AgentView, width: int, age: str, names: int, brief: bool, chosen: bool, said: Content, task: str
 ) -> Content:
     """The one line of a narrow list: the name, how it is, the age, and what else there is room for. The age gives way
-    to the name, then how it is, which the sign says at least; the name only where it has no room alone.
+    to the name, then how it is, which the sign says at least; the name only where it has no room alone. Nothing `said`:
+    the agent waits for the person with this `task`.
     """
     sign, colour = _sign(agent)
     tail = Content.styled(age, _MUTED)
@@ -366,10 +373,12 @@ def _head(
     said, tail = next(whole, (none, none))
     room -= sum(part.cell_length + bool(part) for part in (said, tail))
     name = Content.styled(fit_middle(called, max(1, room)), f"bold{' underline' * chosen}")
-    if said.cell_length:
-        name = name.pad_right(max(0, names - name.cell_length))
+    if said.cell_length or task:
+        name = name.pad_right(max(0, min(room, names) - name.cell_length))
     room -= name.cell_length
-    if task and room >= _TASK:
+    if task and room >= _TASK and not words:
+        said = Content.styled(task, "$warning").truncate(room - 1, ellipsis=True)
+    elif task and room >= _TASK:
         said = Content.assemble(said, (f" · {task}", _MUTED)).truncate(said.cell_length + room, ellipsis=True)
     if said.cell_length:
         name = Content.assemble(name, " ", said)
