@@ -86,7 +86,7 @@ class WorkbenchPort(Protocol):
         ...
 
     def give_back(self, text: str) -> None:
-        """Put a prompt that was not sent into the input again."""
+        """Put what was typed and not sent into the input."""
         ...
 
     @property

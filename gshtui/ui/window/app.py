@@ -509,7 +509,7 @@ class Workbench(ThemedApp[int], AppBase):
         return self.front if addressee.program else addressee.agent
 
     def give_back(self, text: str) -> None:
-        """Put a prompt that was not sent into the input again."""
+        """Put what was typed and not sent into the input."""
         self.bench.centre.below.give_back(text)
 
     def write(self, text: str) -> None:

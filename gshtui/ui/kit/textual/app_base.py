@@ -77,7 +77,7 @@ class AppBase(IsolatingApp):
         self.drawing = DrawingFaults(self, faults)
         self.notices: deque[tuple[float, str, str]] = deque(maxlen=_NOTICES)
         """What was said: when (seconds since the epoch), title, text; the newest last."""
-        self._key_order = KeyOrder(self, self.route_key)
+        self._key_order = KeyOrder(self, self.route_key, self.give_back)
         self._end_signals = EndSignals(self.leave, self._abandon_terminal)
 
     async def on_event(self, event: events.Event) -> None:
@@ -93,7 +93,7 @@ class AppBase(IsolatingApp):
     def bring(self, work: Coroutine[Any, Any, bool | None], *, group: str, exclusive: bool = False) -> None:
         """Run this in a worker; the keys behind the one that asked for it wait until it has ended.
 
-        They are dropped if it fails or gives False: nothing came that they were meant for.
+        Their text is given back if it fails or gives False: nothing came that they were meant for.
         """
 
         async def brought() -> None:
@@ -120,6 +120,9 @@ class AppBase(IsolatingApp):
         if task is not None:
             self._key_order.hold_a_moment(task)
             self.follow(task, words)
+
+    def give_back(self, text: str) -> None:
+        """Put what was typed and not sent into the input; here there is none."""
 
     def follow(self, work: asyncio.Future[Any], words: str) -> None:
         """Show that this work runs, if it takes long; here nothing shows it."""

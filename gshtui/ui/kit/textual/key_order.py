@@ -3,15 +3,16 @@
 Textual routes a key to whatever has the focus when the app reads it, while the key before may still be on its way
 through the widgets; typed fast, or on a busy machine, a letter behind a key that moves the focus would be lost, or land
 in a prompt and be sent. Here a key waits until the one before, the focus that it moved, the screen that it opened and
-the work that it began to bring something to the front are done. What waits for `LONGEST` is dropped, and the person is
-told: it was meant for something that is not there. Owns the keys that wait; refuses everything but keys and pastes.
+the work that it began to bring something to the front are done. What waits for `LONGEST` was meant for something that
+is not there: its text goes to the input, not sent, other keys nowhere, and the person is told. Owns the keys that wait;
+refuses everything but keys and pastes.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -20,6 +21,8 @@ from textual.app import App
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.widget import Widget
+
+from gshtui.text.units import counted
 
 LONGEST = 3.0
 """Seconds that a key waits at most for the one before it, whose widget may be busy, or which starts a program."""
@@ -32,14 +35,18 @@ _SCREENS = 3
 
 Typed = events.Key | events.Paste
 Route = Callable[[Typed], Awaitable[None]]
+GiveBack = Callable[[str], None]
 
 
 class KeyOrder:
-    """The order of an app's keys. `route` hands one to the widget that has the focus."""
+    """The order of an app's keys. `route` hands one to the widget that has the focus; `give_back` puts text into the
+    input.
+    """
 
-    def __init__(self, app: App[Any], route: Route, *, longest: float = LONGEST) -> None:
+    def __init__(self, app: App[Any], route: Route, give_back: GiveBack, *, longest: float = LONGEST) -> None:
         self._app = app
         self._route = route
+        self._give_back = give_back
         self._longest = longest
         self._held: set[asyncio.Future[Any]] = set()
         """Work that brings something to the front."""
@@ -98,12 +105,17 @@ class KeyOrder:
                 self._reach(turn, self._screen, _SCREENS)
 
     def drop(self) -> None:
-        """Drop the keys that wait, and say so: what they were meant for does not come."""
-        if dropped := len(self._waiting):
-            self._waiting.clear()
-            keys = "1 key" if dropped == 1 else f"{dropped} keys"
-            words = f"Ignored {keys}: the dialog that was opening when you typed did not open."
-            self._app.notify(words, severity="warning", markup=False, timeout=8)
+        """Give back the text of the keys that wait, and say so: what they were meant for does not come."""
+        if not self._waiting:
+            return
+        text = _text(self._waiting)
+        keys = counted(len(self._waiting), "key")
+        self._waiting.clear()
+        if text:
+            self._give_back(text)
+        went = "What you typed is in the input, not sent" if text else f"Ignored {keys}"
+        words = f"{went}: the dialog that was opening did not open."
+        self._app.notify(words, severity="warning", markup=False, timeout=8)
 
     async def _next(self) -> None:
         """Route the keys that wait, up to one that another has to wait for."""
@@ -188,6 +200,21 @@ class KeyOrder:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+
+def _text(keys: Iterable[Typed]) -> str:
+    """What these keys write."""
+    text = ""
+    for key in keys:
+        if isinstance(key, events.Paste):
+            text += key.text
+        elif key.key == "backspace":
+            text = text[:-1]
+        elif key.key == "enter":
+            text += "\n"
+        elif key.is_printable:
+            text += key.character or ""
+    return text.strip()
 
 
 def _has_messages(pump: MessagePump) -> bool:
