@@ -28,6 +28,7 @@ from gshtui.ui.approvals.approvals_pane import ApprovalsPane
 from gshtui.ui.approvals.question_view import Answers, QuestionView
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.kit.widgets.front_scroll import FrontScroll
+from gshtui.ui.prompt.key_hints import pane_hints
 from gshtui.ui.prompt.addressee import Addressee
 from tests.kit.cases import each_case
 from tests.kit.home import Home
@@ -491,6 +492,19 @@ async def test_untrusted_text_is_text() -> None:
         await pilot.click(QuestionView, offset=(3, 0))
         await pilot.pause()
         assert app.is_running and app.answers == []
+
+
+@pytest.mark.parametrize("lines", [2, 200])
+async def test_the_keys_that_scroll_are_named_last_and_only_where_there_is_something_to_scroll(lines: int) -> None:
+    app = Asked()
+    diff = f"--- a\n+++ b\n@@ -0,0 +1,{lines} @@\n" + "".join(f"+line {n}\n" for n in range(lines))
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.feed(make_question(1, diff=diff), make_question(2))
+        await app.review(pilot)
+        named = [hint.does for hint in pane_hints(app.screen)]
+        scrolling = [does for does in named if "scroll" in does or "page" in does]
+        assert named[-len(scrolling) :] == scrolling if lines > 2 else not scrolling
+        assert {"next", "previous"} <= set(named)
 
 
 async def test_a_long_diff_scrolls_and_says_so() -> None:

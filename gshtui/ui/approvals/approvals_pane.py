@@ -146,6 +146,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         self._keys = AnswerKeys()
         self._came_from: Widget | None = None
         self._coming = False
+        self._scrolls = False
+        """Whether rows of the question are out of sight."""
         self._agent = ""
         """The agent of the tab in front, whose questions come first while nobody has gone to another."""
 
@@ -173,6 +175,8 @@ class ApprovalsPane(Vertical, can_focus=True):
             return self._keys.in_reason and self._keys.reason_counts
         if action == "hunk":
             return shown is not None and self.query_one(QuestionView).has_changes
+        if action == "scroll":
+            return self._scrolls
         if action == "turn":
             return len(self.state.waiting) > 1
         return super().check_action(action, parameters)
@@ -307,7 +311,11 @@ class ApprovalsPane(Vertical, can_focus=True):
             draw_question(self, self.state, request, count, known=known, marks=marks, said=self.said)
         else:
             self._draw_row(request, count)
-        whole = view.display and not (view.above or view.hidden)
+        scrolls = bool(view.above or view.hidden)
+        if scrolls is not self._scrolls:
+            self._scrolls = scrolls
+            self.refresh_bindings()
+        whole = view.display and not scrolls
         self._sight.report_change(request.call if opened and whole and request is not None and request.diff else "")
 
     def _draw_row(self, request: ApprovalRequested, count: int) -> None:
