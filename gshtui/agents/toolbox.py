@@ -298,6 +298,7 @@ class Toolbox:
                 diff=result.diff,
                 sandboxed=result.sandboxed,
                 pictures=result.pictures,
+                reads=result.reads,
             )
         )
 
@@ -383,6 +384,7 @@ class Toolbox:
             stage.outcome = outcome
         status: ResultStatus = "timeout" if outcome.timed_out else "error" if outcome.is_error else "ok"
         result = await self._shortened(call, session, block, outcome, status, seconds)
+        result = msgspec.structs.replace(result, reads=assessment.reads)
         if not outcome.is_error and (note := await self._note_of(call)):
             result = msgspec.structs.replace(result, content=f"{result.content}\n\n{note}")
         return await self._after_hooks(call, session, result, hooked)

@@ -165,6 +165,8 @@ class ToolResult(msgspec.Struct, frozen=True, tag="tool_result", omit_defaults=T
     """It ran in the sandbox."""
     pictures: tuple[Picture, ...] = ()
     """What the call has drawn."""
+    reads: bool = False
+    """The guard judged that the command only reads the project."""
 
 
 Medium = Image | Document | Audio

@@ -120,6 +120,14 @@ async def test_writing_needs_an_answer(opened: Open, tmp_path: Path) -> None:
     assert "+hello there" in result.diff
 
 
+async def test_what_a_command_does_is_told_and_kept(opened: Open) -> None:
+    here = await opened()
+    await here.ask("run ls")
+    assert [told.reads for told in here.recorder.of(ToolFinished)] == [True]
+    stored = await here.hub.messages(here.session)
+    assert [result.reads for s in stored for result in s.message.results] == [True]
+
+
 async def test_a_damaged_folder_costs_the_record_not_the_window(opened: Open, monkeypatch: Any, tmp_path: Path) -> None:
     blocked = tmp_path / "not-a-folder"
     blocked.write_text("in the way")

@@ -876,6 +876,42 @@ async def test_a_turn_of_twenty_calls_fits_in_twenty_rows_and_opens_to_all_of_th
         assert [row for row in screen_rows(again.transcript) if row][1:-1] == rows, "the record shows it the same way"
 
 
+@pytest.mark.parametrize("at_once", [False, True], ids=["one by one", "all asked at once"])
+async def test_quick_commands_that_only_read_are_one_row_with_the_reads(at_once: bool) -> None:
+    looks = [ran(n, reads=True, duration=0.2) if n % 3 else looked_long(n) for n in range(20)]
+    own = [ran(20), ran(21, reads=True, duration=60.0), failed(22)]
+    calls = [*looks, own[0], looks[19], *own[1:]]
+    calls = [replace(call, id=f"c{n}") for n, call in enumerate(calls)]
+    app = TranscriptHost([PromptEntry("p", "go")])
+    async with app.run_test(size=(80, 24)) as pilot:
+        view = app.transcript
+        waiting = [replace(call, status="asked", output="", reads=False, duration=0.0) for call in calls]
+        for n, (before, call) in enumerate(zip(waiting, calls, strict=True)):
+            if at_once:
+                view.feed.apply(Put(one) for one in waiting if not n)
+            view.feed.apply([Put(before), Put(call)])
+        view.feed.put(NoticeEntry("end", "quiet", "8s"))
+        await wait_until_drawn(pilot, view)
+        rows = [" ".join(row.split()) for row in screen_rows(view) if row][1:]
+        assert [row[:28] for row in rows if not row.startswith("│")] == [
+            "✓ 7 reads, 13 commands src/m",
+            "✓ bash make t20 35 lines ▸",
+            "✓ bash make t19 35 lines 0.2",
+            "✓ bash make t21 35 lines 1 m",
+            "✗ bash make t22 31 lines exi",
+            "· 8s",
+        ]
+
+
+async def test_a_remark_stands_with_the_calls_that_it_is_about() -> None:
+    words = "Let me look."
+    app = TranscriptHost([AnswerEntry("a", words), looked(1), AnswerEntry("b", f"{words}\n\nThen more."), looked(2)])
+    async with app.run_test(size=(80, 14)) as pilot:
+        await wait_until_drawn(pilot, app.transcript)
+        rows = [" ".join(row.split())[:12] for row in screen_rows(app.transcript)]
+        assert rows[:8] == [words, "✓ read src/m", "", words, "", "Then more.", "", "✓ read src/m"]
+
+
 async def test_an_older_failure_without_a_word_has_no_row_below() -> None:
     wordless = ran(1, status="error", output="(no output)\n[exit code: 1]", word="exit 1")
     app = TranscriptHost([PromptEntry("p", "go"), wordless, looked(2), ran(3, output="done")])

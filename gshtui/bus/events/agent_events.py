@@ -313,6 +313,8 @@ class ToolFinished(Event, frozen=True, kw_only=True):
     sandboxed: bool = False
     """It ran in the sandbox."""
     pictures: tuple[Picture, ...] = ()
+    reads: bool = False
+    """The guard judged that the command only reads the project."""
 
 
 class MessageAppended(Event, frozen=True, kw_only=True):

@@ -94,6 +94,7 @@ def with_result(tool: ToolEntry, result: ToolResult) -> ToolEntry:
         cut=bool(result.output),
         sandboxed=result.sandboxed,
         pictures=result.pictures,
+        reads=result.reads,
     )
 
 

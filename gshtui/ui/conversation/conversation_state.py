@@ -269,6 +269,7 @@ class ConversationState(msgspec.Struct):
                 event.diff,
                 event.sandboxed,
                 event.pictures,
+                event.reads,
             )
             return self._put(with_result(tool, result))
         if not tool.live and tool.status != "lost":

@@ -17,6 +17,7 @@ from gshtui.ui.kit.drawing.page import Page
 from gshtui.ui.kit.drawing.styled_lines import StyledLine
 from gshtui.ui.kit.transcript.call_results import FAILED, result_rows
 from gshtui.ui.kit.transcript.entries import (
+    AnswerEntry,
     Entry,
     NoticeEntry,
     PromptEntry,
@@ -24,6 +25,7 @@ from gshtui.ui.kit.transcript.entries import (
     ToolGroup,
     calls_of,
     group_of,
+    has_looked,
     has_passed,
     is_asked,
     joined,
@@ -89,9 +91,11 @@ class TranscriptDocument:
                 self._forget(last, changed=group)
             else:
                 sheet = self._append(entry, fold)
+        if fold:
+            self._join_looked()
         if fold and isinstance(entry, ToolEntry):
             self._fold_turn()
-        return sheet
+        return self._by_id[entry.id]
 
     def _append(self, entry: Entry, fold: bool) -> Sheet:
         if isinstance(entry, PromptEntry):
@@ -111,15 +115,23 @@ class TranscriptDocument:
 
     def _join_passed(self, coming: ToolEntry) -> bool:
         """Make the last two calls of the turn one row, where there are many of them; whether it was done."""
-        if self.sheets[-2:] != self._turn[-2:] or any(sheet.opened for sheet in self._turn[-2:]):
+        if self.sheets[-2:] != self._turn[-2:] or not passes(_calls(self._turn), coming):
             return False
-        group = joined_passed(_calls(self._turn), coming)
-        if group is None:
+        return self._join(*self._turn[-2:])
+
+    def _join_looked(self) -> None:
+        """Make neighbouring calls of the turn that only looked one row, but for a command that has just printed."""
+        for before, last in zip(self._turn[-2::-1], self._turn[:0:-1], strict=True):
+            printed = last is self.sheets[-1] and not only_looks(_each_call(last)[-1])
+            if not printed and last.order == before.order + 1 and has_looked(before.entry) and has_looked(last.entry):
+                self._join(before, last)
+
+    def _join(self, before: Sheet, last: Sheet) -> bool:
+        """Make two neighbouring calls one row, unless a person reads one of them; whether it was done."""
+        if before.opened or last.opened:
             return False
-        last, before = self._turn.pop(), self._turn[-1]
-        self._drop_lines(self.sheets.pop())
-        self._heights.pop()
-        self.busy.pop(last.entry.id, None)
+        group = group_of(_each_call(before, last))
+        self._take_out(last)
         self._by_id |= {call.id: before for call in group.calls}
         self._forget(before, changed=group)
         return True
@@ -188,9 +200,13 @@ class TranscriptDocument:
             self._by_id |= {one.id: sheet for one in left}
             self._forget(sheet, changed=group_of(tuple(left)))
             return sheet
+        self._take_out(sheet)
+        return sheet
+
+    def _take_out(self, sheet: Sheet) -> None:
         at = self.index(sheet)
         self._drop_lines(sheet)
-        self.busy.pop(id, None)
+        self.busy.pop(sheet.entry.id, None)
         self._turn = [one for one in self._turn if one is not sheet]
         heights = self._heights.values
         del self.sheets[at]
@@ -201,7 +217,6 @@ class TranscriptDocument:
             self.sheets[at].gap = _gap(self.sheets[at - 1] if at else None, self.sheets[at])
             heights[at] = self.sheets[at].height
         self._heights = RowHeights(heights)
-        return sheet
 
     def toggle(self, sheet: Sheet, opened: bool) -> None:
         """Open or fold an entry."""
@@ -304,13 +319,24 @@ def _calls(sheets: Iterable[Sheet]) -> list[ToolEntry]:
     return [sheet.entry for sheet in sheets if isinstance(sheet.entry, ToolEntry)]
 
 
+def _each_call(*sheets: Sheet) -> tuple[ToolEntry, ...]:
+    """Their calls, those of groups singly."""
+    return tuple(call for entry in _calls(sheets) for call in calls_of(entry))
+
+
+_REMARK = 160
+"""Most characters of what an agent says of its next calls; they follow it without an empty row."""
+
+
 def _gap(before: Sheet | None, sheet: Sheet) -> int:
-    """Empty rows between two entries: notices are close together, and so are an agent's calls."""
+    """Empty rows between two entries: notices are close together, and so are an agent's calls, and its remark on them."""
     if before is None:
         return 0
     first, second = before.entry, sheet.entry
     if isinstance(first, ToolEntry) and isinstance(second, ToolEntry):
         return int(first.by_person)
+    if isinstance(first, AnswerEntry) and isinstance(second, ToolEntry) and not second.by_person:
+        return int("\n" in first.text or len(first.text) > _REMARK)
     return int(not (isinstance(first, NoticeEntry) and isinstance(second, NoticeEntry)))
 
 
@@ -383,20 +409,18 @@ def unfolded(calls: Sequence[ToolEntry], most: int) -> list[bool]:
     return shown
 
 
-def joined_passed(calls: Sequence[ToolEntry], coming: ToolEntry) -> ToolGroup | None:
-    """The last two of a turn's calls as one group, if there are many and both have passed, now that another comes."""
+def passes(calls: Sequence[ToolEntry], coming: ToolEntry) -> bool:
+    """Whether the last two of a turn's calls become one row, now that another comes: there are many, both passed."""
     if len(calls) < SINGLE_ROWS or not (has_passed(calls[-2]) and has_passed(calls[-1])):
-        return None
-    if only_looks(coming) and _newest(calls) >= len(calls) - 2:
-        return None
-    return group_of((*calls_of(calls[-2]), *calls_of(calls[-1])))
+        return False
+    return not (only_looks(coming) and _newest(calls) >= len(calls) - 2)
 
 
 def _newest(calls: Sequence[ToolEntry]) -> int:
     """Which of them has printed something last, unless it is in a group; -1: none."""
     for at in range(len(calls) - 1, -1, -1):
         call = calls[at]
-        if any(not only_looks(one) for one in calls_of(call)) and isinstance(call, ToolGroup):
+        if isinstance(call, ToolGroup) and not has_looked(call):
             return -1
         quiet = isinstance(call, ToolGroup) or call.diff or (only_looks(call) and call.status not in FAILED)
         if call.output and not quiet:

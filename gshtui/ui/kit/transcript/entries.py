@@ -75,6 +75,8 @@ class ToolEntry(msgspec.Struct, frozen=True):
     """It ran in the sandbox."""
     pictures: tuple[Picture, ...] = ()
     """What it has drawn."""
+    reads: bool = False
+    """It is a command that only reads."""
 
     @property
     def live(self) -> bool:
@@ -83,6 +85,8 @@ class ToolEntry(msgspec.Struct, frozen=True):
 
 _LOOKS = {"read": ("read", "reads"), "search": ("search", "searches")}
 """What tools do that only look → what one call of them is, and several. Their results are for the model."""
+_QUICK = 5.0
+"""Seconds; a command that took longer is a row of its own."""
 _COMMAND, _CALL = ("command", "commands"), ("call", "calls")
 
 
@@ -100,6 +104,13 @@ class ToolGroup(ToolEntry, frozen=True):
 def only_looks(entry: Entry | None) -> bool:
     """Whether its result is for the model alone."""
     return isinstance(entry, ToolEntry) and DOES.get(entry.name) in _LOOKS and not (entry.by_person or entry.pictures)
+
+
+def has_looked(entry: Entry) -> bool:
+    """Whether all its calls only look, or are quick commands that only read and are done."""
+    return isinstance(entry, ToolEntry) and all(
+        only_looks(call) or (call.reads and call.duration < _QUICK and has_passed(call)) for call in calls_of(entry)
+    )
 
 
 def is_asked(entry: Entry, call: str) -> bool:
