@@ -47,8 +47,20 @@ _INPUT: Mapping[KeyUse, tuple[tuple[str, str], ...]] = {
 }
 """Ids of rows of the key table, or what is pressed there whatever is mapped, and what that does."""
 _MOVES = frozenset(
-    ("up", "down", "left", "right", "scroll_up", "scroll_down", "page_up", "page_down", "home", "end")
-    + ("previous_prompt", "next_prompt")
+    [
+        "up",
+        "down",
+        "left",
+        "right",
+        "scroll_up",
+        "scroll_down",
+        "page_up",
+        "page_down",
+        "home",
+        "end",
+        "previous_prompt",
+        "next_prompt",
+    ]
 )
 """Last parts of ids whose keys nobody needs to be told first."""
 

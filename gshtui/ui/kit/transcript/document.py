@@ -329,7 +329,7 @@ _REMARK = 160
 
 
 def _gap(before: Sheet | None, sheet: Sheet) -> int:
-    """Empty rows between two entries: notices are close together, and so are an agent's calls, and its remark on them."""
+    """Empty rows between two entries: notices are close together, an agent's calls, and its remark with its calls."""
     if before is None:
         return 0
     first, second = before.entry, sheet.entry
