@@ -45,6 +45,10 @@ def made_project(folder: Path) -> None:
     (folder / "notes.txt").write_text(TEXT, "utf-8")
 
 
+_WIDE = ("line 5 of the notes that", f"if a:\n\tline five{' and more words' * 12} 一二三, to the end\n    return")
+"""An edit with lines that no screen has room for in one row: what it replaces, by what."""
+
+
 def _patched(*changes: str) -> Sequence[tuple[str, dict[str, Any]]]:
     """The calls by which Codex changes files."""
     lines = "\n".join(["*** Begin Patch", *changes, "*** End Patch"])
@@ -62,6 +66,10 @@ def calls(program: str, folder: Path) -> Calls:
             return {
                 "edit": (("Read", {"file_path": notes}), ("Edit", edit)),
                 "small": (("Read", {"file_path": notes}), ("Edit", small)),
+                "wide": (
+                    ("Read", {"file_path": notes}),
+                    ("Edit", small | dict(zip(("old_string", "new_string"), _WIDE, strict=True))),
+                ),
                 "write": (("Write", {"file_path": str(folder / "new.txt"), "content": TEXT}),),
                 "plan": (("Write", {"file_path": PLAN_FILE, "content": PLAN}), ("ExitPlanMode", {})),
                 "exit": (("ExitPlanMode", {"plan": PLAN}),),
@@ -98,6 +106,10 @@ def calls(program: str, folder: Path) -> Calls:
             edit = {"filePath": notes, "oldString": "line 5 of", "newString": "line five of"}
             return {
                 "small": (("read", {"filePath": notes}), ("edit", edit)),
+                "wide": (
+                    ("read", {"filePath": notes}),
+                    ("edit", edit | dict(zip(("oldString", "newString"), _WIDE, strict=True))),
+                ),
                 "ask": (("question", {"questions": [_COLOUR]}),),
                 "agent": (("task", {"description": "Look around", "prompt": "do:long", "subagent_type": "general"}),),
             }
@@ -108,13 +120,19 @@ def calls(program: str, folder: Path) -> Calls:
             return {
                 "edit": (("read_file", {"file_path": notes}), ("edit", edit)),
                 "small": (("read_file", {"file_path": notes}), ("edit", small)),
+                "wide": (
+                    ("read_file", {"file_path": notes}),
+                    ("edit", small | dict(zip(("old_string", "new_string"), _WIDE, strict=True))),
+                ),
                 "ask": (("ask_user_question", ask),),
                 "both": (("ask_user_question", {"questions": [_COLOUR, _TOPPINGS]}),),
                 "plan": (("exit_plan_mode", {"plan": PLAN}),),
                 "agent": (("agent", {"description": "Look", "prompt": "do:long", "subagent_type": "general-purpose"}),),
             }
         case "copilot":
-            return {"small": (("edit", {"path": notes, "old_str": "line 5 of", "new_str": "line five of"}),)}
+            edit = {"path": notes, "old_str": "line 5 of", "new_str": "line five of"}
+            wide = edit | dict(zip(("old_str", "new_str"), _WIDE, strict=True))
+            return {"small": (("edit", edit),), "wide": (("edit", wide),)}
         case "gemini":
             small = {
                 "file_path": notes,
@@ -128,6 +146,10 @@ def calls(program: str, folder: Path) -> Calls:
                     ("read_file", {"file_path": notes}),
                     ("replace", small | {"old_string": middle, "new_string": CHANGED}),
                 ),
+                "wide": (
+                    ("read_file", {"file_path": notes}),
+                    ("replace", small | dict(zip(("old_string", "new_string"), _WIDE, strict=True))),
+                ),
                 "ask": (("ask_user", {"questions": [{**_COLOUR, "type": "choice"}]}),),
                 "small": (("write_file", {"file_path": str(folder / "new.txt"), "content": "one\ntwo\n"}),),
                 "agent": (("invoke_agent", {"agent_name": "generalist", "prompt": "do:long"}),),
@@ -136,6 +158,7 @@ def calls(program: str, folder: Path) -> Calls:
             edit = {"file_path": notes, "old_string": "line 5 of", "new_string": "line five of"}
             return {
                 "small": (("edit", edit),),
+                "wide": (("edit", edit | dict(zip(("old_string", "new_string"), _WIDE, strict=True))),),
                 "edit": (("edit", edit | {"old_string": middle, "new_string": CHANGED}),),
             }
         case "cline":
@@ -307,6 +330,11 @@ SCENES: dict[str, tuple[Scene, ...]] = {
             set_up=_claude_mode("default"),
         ),
         Scene(
+            "wide",
+            (_ASKED, _KEPT, Step("edit", "waiting", text="do:wide", until="make this edit")),
+            set_up=_claude_mode("default"),
+        ),
+        Scene(
             "edits",
             (_ASKED, _KEPT, *_busy()),
             set_up=_claude_mode("acceptEdits"),
@@ -398,6 +426,11 @@ SCENES: dict[str, tuple[Scene, ...]] = {
             set_up=_qwen_mode("default"),
         ),
         Scene(
+            "wide",
+            (_QWEN, Step("edit", "waiting", keys=("C-u",), text="do:wide", until="allow once", steady=1.0)),
+            set_up=_qwen_mode("default"),
+        ),
+        Scene(
             "plan",
             (
                 _QWEN,
@@ -464,6 +497,13 @@ SCENES: dict[str, tuple[Scene, ...]] = {
             ),
         ),
         Scene(
+            "wide",
+            (
+                Step("idle", "idle", until="Type your message", steady=1.5),
+                Step("edit", "waiting", text="do:wide", until="Apply this change", steady=1.0),
+            ),
+        ),
+        Scene(
             "edits",
             (
                 Step("idle", "idle", until="Type your message", steady=1.5),
@@ -506,6 +546,13 @@ SCENES: dict[str, tuple[Scene, ...]] = {
         ),
         Scene("plan", (Step("idle", "idle", until="Ask anything", steady=1.0), *_OPENCODE_BUSY), ("--agent", "plan")),
         Scene(
+            "wide",
+            (
+                Step("idle", "idle", until="Ask anything", steady=1.0),
+                Step("edit", "waiting", text="do:wide", until="Permission required", steady=1.0),
+            ),
+        ),
+        Scene(
             "asks",
             (
                 Step("idle", "idle", until="Ask anything", steady=1.0),
@@ -532,7 +579,11 @@ SCENES: dict[str, tuple[Scene, ...]] = {
                 (_VIBE, Step(name, "waiting", text=text, until="Esc reject", steady=0)),
                 ("--agent", "ask"),
             )
-            for scene, name, text in (("change", "small-edit", "do:small"), ("changes", "edit", "do:edit"))
+            for scene, name, text in (
+                ("change", "small-edit", "do:small"),
+                ("changes", "edit", "do:edit"),
+                ("wide", "edit", "do:wide"),
+            )
         ),
         *(
             Scene(
@@ -645,6 +696,13 @@ SCENES: dict[str, tuple[Scene, ...]] = {
     ),
     "copilot": (
         Scene("trust", (Step("trust", "waiting", until="trust the files"),), set_up=_copilot_untrusted),
+        Scene(
+            "wide",
+            (
+                Step("idle", "idle", until=r"/ commands", steady=1.5),
+                Step("edit", "waiting", text="do:wide", until="Do you want to edit", steady=1.0),
+            ),
+        ),
         Scene(
             "day",
             (
