@@ -162,6 +162,8 @@ class OpenQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     """What would be changed, as a unified diff, where the program tells that."""
     beside: str = ""
     """What the program says besides what it asks: its advice, its advertising."""
+    call: str = ""
+    """The call of its program's transcript that it is about; empty: it was told by its screen."""
 
     @property
     def line(self) -> str:

@@ -1,6 +1,8 @@
 """What a program asks about, from its transcript: whole, and only where its screen asks about exactly that."""
 
 import json
+import re
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,9 @@ from gshtui.programs.screen.screen_reading import read_screen
 from gshtui.programs.transcripts.asked_call import whole_question, with_call
 from gshtui.programs.transcripts.claude_transcript import slug
 from gshtui.programs.transcripts.program_transcript import ProgramTranscript, TranscriptBuilder, TranscriptQuery
-from tests.kit.record_questions import calls
-from tests.kit.recorded_screens import shots
+from gshtui.programs.transcripts.shown_text import bare
+from tests.kit.record_questions import calls, made_project
+from tests.kit.recorded_screens import Shot, for_each, shots
 
 LOADED = profiles.load(Path("/nonexistent"))
 LONG = "; ".join(f"touch file-{n}.txt" for n in range(60))
@@ -114,14 +117,14 @@ def test_an_edit_is_the_change_of_the_file_as_it_is(tmp_path: Path) -> None:
     assert (whole.detail, whole.partial) == ("", False)
 
 
-def test_a_new_file_and_an_edit_of_a_file_that_changed_meanwhile_are_told(tmp_path: Path) -> None:
+def test_a_new_file_is_told_and_an_edit_of_what_its_file_has_not_is_as_its_screen_shows_it(tmp_path: Path) -> None:
     new = {"file_path": str(tmp_path / "new.txt"), "content": "a\n"}
     asked = asks("", "Do you want to create new.txt?")
     assert "--- /dev/null" in with_call(asked, transcript(tmp_path, ("Write", new)), tmp_path).diff
     (tmp_path / "notes.txt").write_text("other words\n", "utf-8")
     edit = {"file_path": str(tmp_path / "notes.txt"), "old_string": "two", "new_string": "2"}
     asked = asks("", "Do you want to make this edit to notes.txt?")
-    assert "-two\n" in with_call(asked, transcript(tmp_path, ("Edit", edit)), tmp_path).diff
+    assert with_call(asked, transcript(tmp_path, ("Edit", edit)), tmp_path) == asked
 
 
 def test_a_plan_is_read_from_the_call_or_from_the_file_that_was_written(tmp_path: Path) -> None:
@@ -219,7 +222,7 @@ def test_a_patch_is_shown_whole_where_its_record_agrees_with_the_screen(tmp_path
     assert told(("shell", {"command": ["bash", "-lc", cmd]}), (tool, given)) == asked
     assert told((tool, given), (tool, given)) == asked
     assert told((tool, given), answered=1) == asked
-    assert told(("web_search", {"query": "x"}), (tool, given)) == whole
+    assert told(("web_search", {"query": "x"}), (tool, given)) == replace(whole, call="c1")
 
 
 EDITS = "Would you like to make the following edits?"
@@ -262,9 +265,9 @@ def test_what_a_patch_changes_is_not_shown_in_another_place(tmp_path: Path, text
     [
         ("gemini", "replace", {"old_string": "two", "new_string": "2"}, {"newString": "harmless"}),
         ("gemini", "replace", {"old_string": "two", "new_string": "2"}, {"replace_all": True}),
-        ("gemini", "write_file", {"content": "2"}, {"old_string": "two", "new_string": "harmless"}),
+        ("gemini", "write_file", {"content": "one\n2\n"}, {"old_string": "two", "new_string": "harmless"}),
         ("opencode", "edit", {"oldString": "two", "newString": "2"}, {"new_string": "harmless"}),
-        ("claude", "Write", {"content": "2"}, {"Content": "harmless"}),
+        ("claude", "Write", {"content": "one\n2\n"}, {"Content": "harmless"}),
         ("vibe", "edit", {"old_string": "two", "new_string": "2"}, {"replace_all": "false"}),
     ],
 )
@@ -320,7 +323,7 @@ def test_a_long_turn_is_read_from_its_beginning(tmp_path: Path, waits: bool) -> 
     asked = asks(LONG[:200], partial=True)
     query = TranscriptQuery("claude", "c1", str(tmp_path), 0.0)
     whole = whole_question(asked, query, {"CLAUDE_CONFIG_DIR": str(tmp_path), "HOME": str(tmp_path)})
-    assert whole == (asked if waits else replace(asked, detail=LONG, partial=False))
+    assert whole == (asked if waits else replace(asked, detail=LONG, partial=False, call="e"))
 
 
 def test_a_plan_that_is_given_is_not_taken_for_the_one_that_was_written(tmp_path: Path) -> None:
@@ -395,6 +398,39 @@ def test_a_call_that_begins_as_the_one_on_the_screen_is_not_taken_for_it(
     assert with_call(asked, told, tmp_path) == asked
 
 
+_EDIT = re.compile(r"(claude|gemini|opencode|qwen|vibe)/[^/]+/[^/]+/\d+-(small-edit|edit)\.txt")
+
+
+@for_each([shot for shot in shots() if _EDIT.search(str(shot.file))])
+def test_an_edit_is_told_of_the_call_whose_lines_the_screen_shows(shot: Shot) -> None:
+    """At every size, with long lines and short ones, whole or in part; not of one that differs in any line shown."""
+    read = read_screen(LOADED.get(shot.program), shot.lines, shot.told["title"], shot.cursor, shot.width).read
+    assert read is not None
+    shown = read.question
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        made_project(folder)
+        name = "wide" if "/wide-" in str(shot.file) else "small" if "small" in shot.file.name else "edit"
+        made = calls(shot.program, folder)
+        tool, given = made["change" if (shot.program, name) == ("gemini", "small") else name][-1]
+        (new,) = {"new_string", "newString"} & given.keys()
+
+        def told(text: str) -> bool:
+            transcript_ = transcript(folder, (tool, given | {new: text}), program=shot.program)
+            return with_call(shown, transcript_, folder).diff != ""
+
+        assert told(given[new]), shown.detail
+        if not re.search(r"\d [-+]", shown.detail):
+            return  # its change is yet to be drawn
+        assert shown.partial or not told(f"{given[new]} and more"), shown.detail
+        rows = bare("".join(row for row in shown.detail.split("\n") if re.match(r"[ │]*\d+ ", row)))
+        for line in given[new].split("\n"):
+            if bare(line) and bare(line) in rows:
+                assert not told(given[new].replace(line, f"{line};", 1)), shown.detail
+                assert not told(given[new].replace(line, line[:-1], 1)), shown.detail
+        assert shown.partial or not told(f"rm -rf ~\n{given[new]}"), shown.detail
+
+
 @pytest.mark.parametrize("side", [False, True])
 @pytest.mark.parametrize("partial", [False, True])
 def test_an_edit_of_the_same_file_that_makes_another_change_is_not_taken_for_the_one_on_the_screen(
@@ -405,6 +441,8 @@ def test_an_edit_of_the_same_file_that_makes_another_change_is_not_taken_for_the
     asked = asks(shown, "Do you want to make this edit to notes.txt?", partial=partial)
     given = {"file_path": str(tmp_path / "notes.txt"), "old_string": "two", "new_string": "22"}
     assert with_call(asked, transcript(tmp_path, ("Edit", given)), tmp_path).diff
+    named = replace(asked, subject="Do you want to make this edit to my_notes.txt?")
+    assert with_call(named, transcript(tmp_path, ("Edit", given)), tmp_path) == named
     for other in ({"old_string": "one"}, {"new_string": "33"}):
         assert with_call(asked, transcript(tmp_path, ("Edit", given | other)), tmp_path) == asked
 

@@ -10,7 +10,7 @@ import asyncio
 import re
 import shutil
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -440,16 +440,19 @@ class Programs:
         found = await self.transcript(row)
         return None if found is None else await asyncio.to_thread(self._turns.find, *found)
 
-    async def whole_question(self, server: TmuxServer, row: AgentRow, question: OpenQuestion) -> OpenQuestion:
+    async def whole_question(
+        self, server: TmuxServer, row: AgentRow, question: OpenQuestion, answered: Set[str]
+    ) -> OpenQuestion:
         """What a program asks on its screen, with all that it is about: by its transcript, else by what its terminal
-        has above the screen."""
+        has above the screen. `answered`: calls about which it asks no more.
+        """
         from gshtui.programs.transcripts.asked_call import whole_question
 
         if (link := await self.link(server, row)) is not None and link.asks(question.id):
             return question  # its protocol has told all of it
         found = await self.transcript(row)
         if found is not None:
-            question = await asyncio.to_thread(whole_question, question, *found)
+            question = await asyncio.to_thread(whole_question, question, *found, answered)
         if not question.partial:
             return question
         session = await self.session(server, row)

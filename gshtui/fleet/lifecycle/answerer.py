@@ -25,6 +25,7 @@ from gshtui.fleet.core.agent_tables import program_words
 from gshtui.fleet.core.fleet_context import FleetContext, fleet_errors
 from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle.agent_buses import AgentBuses, unreachable
+from gshtui.fleet.lifecycle.asked_questions import AskedQuestions
 from gshtui.fleet.mail.delivery_state import ANSWER
 from gshtui.fleet.mail.inbox import framed_letter
 from gshtui.guard.approval.answer_keys import listed_choices, offers
@@ -149,14 +150,14 @@ class Answerer:
         buses: AgentBuses,
         open_now: Callable[[], OpenApprovals] | None,
         approve: Callable[[AgentRow, GuardMode | Literal[""]], None],
-        seen: Callable[[str, str], OpenQuestion | None],
+        questions: AskedQuestions,
         tell: Callable[[AgentRow, OpenQuestion], None],
     ) -> None:
         """
         Args:
             open_now: the questions of our own agents that are asked here; `None`: none are.
             approve: called with the mode into which an answer lets a program go; empty: it was not given.
-            seen: what an agent asks, or has just asked, by its id.
+            questions: what programs ask, or have just asked.
             tell: called with what an agent asks where something else was told of it.
         """
         self._context = context
@@ -164,7 +165,7 @@ class Answerer:
         self._buses = buses
         self._open_now = open_now
         self._approve = approve
-        self._seen = seen
+        self._questions = questions
         self._tell = tell
 
     async def question(self, row: AgentRow) -> OpenQuestion:
@@ -180,7 +181,8 @@ class Answerer:
             told = row.question
             if told is not None and told.choices and shows_still(found, told):
                 return told
-            found = await self._programs.whole_question(self._context.terminals.server(row.socket), row, found)
+            server, answered = self._context.terminals.server(row.socket), self._questions.answered_calls(row.id)
+            found = await self._programs.whole_question(server, row, found, answered)
             return without_choices(found) if row.screen_is_guessed else found
         except SessionError as error:
             if error.kind != "waiting":
@@ -218,17 +220,22 @@ class Answerer:
         if mode := approved(profile, row.question, question, choice):
             self._approve(row, mode)
         try:
-            return await session.choose(question, choice, by_hook, reason)
+            asked = await session.choose(question, choice, by_hook, reason)
         except SessionError as error:
             if mode:
                 self._approve(row, "")
+            if error.kind == "unsure":  # the next one may look like it
+                self._questions.end_question(row.id)
             raise from_session_error(error) from error
+        if asked is None or asked.id != question:
+            self._questions.end_question(row.id)
+        return asked
 
     async def _checked(self, row: AgentRow, choice: str, question: str) -> str:
         """The id of the question that is answered, as it is asked now: in a terminal of another width, its program may
         cut its choices elsewhere. Raises `FleetError`: another one is asked, or none; it would allow what is not shown.
         """
-        seen = self._seen(row.id, question)
+        seen = self._questions.seen(row.id, question)
         loop = asyncio.get_running_loop()
         until = loop.time() + PAINTED
         while True:  # while it is painted anew, a part of it is not there

@@ -188,7 +188,7 @@ class Fleet:
             self._buses,
             self._open_approvals,
             follower.approve,
-            follower.seen,
+            follower.questions,
             follower.replace_question,
         )
 

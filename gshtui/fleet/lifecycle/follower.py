@@ -23,6 +23,7 @@ from gshtui.bus.events.fleet_events import MessageSubmitted, MessageTyped
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.core.agent_programs import Programs
 from gshtui.fleet.core.fleet_context import FleetContext
+from gshtui.fleet.lifecycle.asked_questions import AskedQuestions
 from gshtui.fleet.lifecycle.program_usage import ProgramUsage
 from gshtui.programs.hooks.hook_reports import HookFeed
 from gshtui.programs.profiles.profile import GENERIC, Profile
@@ -52,8 +53,6 @@ _SOON = 0.1
 """Seconds until the first look at a command in a shell; each further interval doubles."""
 _LOOK_WITHIN = 10.0
 """Seconds for one look at a program that is not followed here."""
-_KEPT = 4
-"""Questions of an agent that are kept: for each width at which a person may have seen one."""
 _Key = tuple[str, str, int]
 """(agent, pane, process): a new process gets a new follower."""
 
@@ -83,12 +82,9 @@ class AgentFollower:
         self._counting: dict[_Key, int] = {}
         """Programs whose usage is being recorded → looks that are still to come."""
         self._answers: set[asyncio.Task[None]] = set()
-        self._whole: dict[tuple[str, str], OpenQuestion] = {}
-        """What agents ask, with all that it is about, by agent and question; the last one of each agent."""
+        self.questions = AskedQuestions()
         self._looking: dict[str, str] = {}
         """Agent → the question for which its transcript is looked into."""
-        self._seen: dict[str, dict[str, OpenQuestion]] = {}
-        """What they have asked since they last worked or rested, at each width, by its id."""
         self._subscription = context.bus.subscribe(self._asked, MessageSubmitted, MessageTyped, name="follower")
         self._unwatch_profiles = programs.watch(self._profiles_changed)
 
@@ -245,6 +241,7 @@ class AgentFollower:
         self._rested.discard(key)
         self._approved.pop(key, None)
         self._usage.forget(key[0])
+        self.questions.forget(key[0])
         if status is not None:
             await status.stop()
 
@@ -254,26 +251,23 @@ class AgentFollower:
 
     def _said(self, key: _Key, row: AgentRow, known: KnownStatus) -> None:
         if known.status in ENDED_STATUSES:
-            self._seen.pop(row.id, None)
+            self.questions.forget(row.id)
             self._check_now()
             return
-        if known.question is None:
-            self._forget_whole(row.id)  # the next one that looks alike may be about something else
-            if known.sure and known.status != "waiting":  # not only drawn anew
-                self._seen.pop(row.id, None)
+        goes_on = known.question is None and known.sure and known.status != "waiting"
         self._context.bus.publish(
             AgentStatusChanged(
                 agent=row.id,
                 status=cast("Status", known.status),
                 source=known.source if known.sure else f"{known.source}?",
                 doing=known.doing,
-                question=self._whole.get((row.id, known.question.id), known.question) if known.question else None,
+                question=self.questions.as_told(row.id, known.question, goes_on=goes_on),
             )
         )
         asked = known.question.id if known.question is not None and known.question.choices else ""
         if asked != self._looking.get(row.id, ""):
             self._looking.pop(row.id, None)
-            if known.question is not None and asked and (row.id, asked) not in self._whole:
+            if known.question is not None and asked and not self.questions.is_told(row.id, asked):
                 self._looking[row.id] = asked
                 self._start_answer(self._complete(key, row, known.question), row)
         self._start_count(key, row)
@@ -335,24 +329,18 @@ class AgentFollower:
 
     async def _look_up(self, key: _Key, row: AgentRow, question: OpenQuestion) -> OpenQuestion | None:
         """Publish a question if its transcript says something else of it than before; `None`: it is asked no longer."""
-        server = self._context.terminals.server(row.socket)
-        whole = await self._programs.whole_question(server, self._context.rows.get(row.id) or row, question)
+        server, answered = self._context.terminals.server(row.socket), self.questions.answered_calls(row.id)
+        whole = await self._programs.whole_question(server, self._context.rows.get(row.id) or row, question, answered)
         status = self._statuses.get(key)
         now = status.known if status is not None else None
         if now is not None and now.question is not None:
-            seen = {id: each for id, each in self._seen.get(row.id, {}).items() if id != question.id}
-            self._seen[row.id] = dict([*seen.items(), (question.id, whole)][-_KEPT:])
+            self.questions.note_seen(row.id, whole)
         if now is None or now.question is None or now.question.id != question.id:
             return None
-        if whole != self._whole.get((row.id, question.id), question):
-            self._forget_whole(row.id)
-            self._whole[row.id, question.id] = whole
+        if whole != self.questions.as_told(row.id, question, goes_on=False):
+            self.questions.note_told(row.id, whole)
             self._said(key, row, now)
         return whole
-
-    def seen(self, agent: str, question: str) -> OpenQuestion | None:
-        """What it has asked by this id since it last worked or rested; `None`: that was not among the last ones."""
-        return self._seen.get(agent, {}).get(question)
 
     def replace_question(self, row: AgentRow, question: OpenQuestion) -> None:
         """Publish what it asks as this, in place of what was told by the same id."""
@@ -361,14 +349,8 @@ class AgentFollower:
         now = status.known.question if status is not None else None
         if status is None or now is None or now.id != question.id:
             return
-        self._forget_whole(row.id)
-        self._whole[row.id, question.id] = question
-        self._seen.setdefault(row.id, {})[question.id] = question
+        self.questions.note_told(row.id, question)
         self._said(key, row, status.known)
-
-    def _forget_whole(self, agent: str) -> None:
-        for old in [each for each in self._whole if each[0] == agent]:
-            del self._whole[old]
 
     def _start_count(self, key: _Key, row: AgentRow) -> None:
         """Something happens that may use tokens, or has just used some."""

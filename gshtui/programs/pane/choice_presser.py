@@ -231,13 +231,13 @@ class ChoicePresser:
         if before.selected != place and now is not None and now.selected == place:
             message = f"{name} still asks the same: its mark is on that answer now, and nothing was chosen."
             return SessionError("waiting", message, "Press enter in its terminal.")
-        return SessionError("waiting", f"The answer was given, but {name} still asks the same.", _LOOK_AT_IT)
+        return SessionError("unsure", f"The answer was given, but {name} still asks the same.", _LOOK_AT_IT)
 
     def _next(self, seen: Seen | None) -> OpenQuestion | None:
-        """The question that came instead. Raises `SessionError` (waiting) if the answered one is still there."""
+        """The question that came instead. Raises `SessionError` (unsure) if the answered one, or its like, is there."""
         if seen is None:
             message = f"The answer was given, but {self._view.name} still asks the same."
-            raise SessionError("waiting", message, _LOOK_AT_IT)
+            raise SessionError("unsure", message, _LOOK_AT_IT)
         return seen.reading.read.question if seen.reading.read is not None and not seen.dead else None
 
 

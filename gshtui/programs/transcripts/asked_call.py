@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
-from collections.abc import Mapping
-from itertools import accumulate, dropwhile, takewhile
+from collections.abc import Mapping, Set
+from itertools import accumulate, dropwhile, pairwise, takewhile
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from gshtui.bus.agent_data import OpenQuestion
 from gshtui.programs.transcripts.asked_arguments import arguments_of
+from gshtui.programs.transcripts.patched_files import PatchedFile, patch_in, patched_files
 from gshtui.programs.transcripts.program_transcript import ProgramTranscript, TranscriptEntry, TranscriptQuery
+from gshtui.programs.transcripts.shown_change import shows_change
+from gshtui.programs.transcripts.shown_text import DRAWN, ENOUGH, are_in_turn, bare, is_shown
 from gshtui.programs.transcripts.transcript_readers import READERS, home_of
 from gshtui.system.json_types import objects, string
 from gshtui.text.sanitise import literal, one_line
@@ -29,33 +30,29 @@ _TAILS = (2_000_000, 24_000_000)
 """Bytes at a transcript's end in which the last turn is looked for, one after the other: every call of it counts."""
 _DONE = frozenset({("codex", "web_search"), ("codex", "tool_search")})
 """Calls that are recorded once they are over, without a result."""
-_ALIKE = 120
-"""Characters, blanks left out, of a call that must be on the screen."""
 _LARGEST = 2_000_000
 """Characters of a file and of a change that are compared."""
 _COUNTED = re.compile(r"• .*\(\+(\d+) -(\d+)\)\n")
 _CHANGED = re.compile(r" *\d+ ([-+].*)")
 """A row of the change that Codex shows."""
-_CHANGES = re.compile(r"[ │]*\d+ *([-+])(.*)")
-"""A row of a change that any other shows."""
-_OF_NEW_FILE = re.compile(r"[ │]*(\d+) (.*)")
-"""A row of a file that is new, which some show without a sign."""
-_BESIDE = re.compile(r"(?<= ) (?=\d+ [-+] )")
-"""Between what is removed and what is put in its place, side by side."""
-_DRAWN = "←│"
-"""Signs that programs draw into the rows of a command."""
 _TITLE, _REASON = "Bashcommand", "Reason:"
 """What programs write above a command, without blanks."""
 _SIGN = re.compile(r"\$ |(?:\? )?Shell ")
 """What programs write before a command."""
 _HEADING = re.compile(r"(?:Edit|Create|Write|Overwrite|Update) file")
 """What programs write above the change of a file."""
+_NAME = re.compile(r"[\w.-]")
+"""What a file's name goes on with."""
 _ASKS_OF_PLAN = re.compile(r"(?i)\bplan\?$")
 _PLANS = re.compile(r"/plans/[^/]+\.md$")
 
 
-def whole_question(question: OpenQuestion, wanted: TranscriptQuery, environ: Mapping[str, str]) -> OpenQuestion:
-    """The question with all that it is about, as far as the conversation's transcript has it; else as it is."""
+def whole_question(
+    question: OpenQuestion, wanted: TranscriptQuery, environ: Mapping[str, str], answered: Set[str] = frozenset()
+) -> OpenQuestion:
+    """The question with all that it is about, as far as the conversation's transcript has it; else as it is.
+    `answered`: calls about which the program asks no more.
+    """
     reader = READERS.get(wanted.program)
     if reader is None or not wanted.id:
         return question
@@ -68,17 +65,24 @@ def whole_question(question: OpenQuestion, wanted: TranscriptQuery, environ: Map
             transcript = reader.read(place, _TAILS[1])
     except OSError:
         return question
-    return with_call(question, transcript, Path(wanted.cwd))
+    return with_call(question, transcript, Path(wanted.cwd), answered)
 
 
-def with_call(question: OpenQuestion, transcript: ProgramTranscript, folder: Path) -> OpenQuestion:
-    """The question with what the one waiting call is about that its screen shows. `folder`: of the agent, for paths
-    that are not absolute.
+def with_call(
+    question: OpenQuestion, transcript: ProgramTranscript, folder: Path, answered: Set[str] = frozenset()
+) -> OpenQuestion:
+    """The question with what the one waiting call is about that its screen shows.
+
+    Args:
+        folder: of the agent, for paths that are not absolute.
+        answered: calls that wait no longer, whatever the transcript has of them.
     """
     if transcript.plan and _ASKS_OF_PLAN.search(question.subject):
         return _with_plan(question, transcript)
-    given = _waiting(transcript)
-    return question if given is None else _told(question, given, transcript, folder) or question
+    waiting = _waiting(transcript, answered)
+    given = None if waiting is None else _arguments(transcript.program, waiting)
+    told = None if given is None else _told(question, given, transcript, folder)
+    return question if waiting is None or told is None else replace(told, call=waiting.call)
 
 
 def _has_turn(transcript: ProgramTranscript) -> bool:
@@ -90,7 +94,7 @@ def _with_plan(question: OpenQuestion, transcript: ProgramTranscript) -> OpenQue
     """The question with the plan that the last turn has come to, of which a screen shows the beginning or the end."""
     plan, shown = literal(transcript.plan).strip("\n"), _signs(question.detail)
     lines = [signs for line in plan.splitlines() if (signs := _signs(line))]
-    is_shown = any(signs[:_ALIKE] in shown for signs in lines[:1] + lines[-1:])
+    is_shown = any(signs[:ENOUGH] in shown for signs in lines[:1] + lines[-1:])
     if not transcript.ended or not is_shown:
         return question
     return replace(question, detail=plan, partial=False)
@@ -101,10 +105,8 @@ def _signs(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
 
-def _waiting(transcript: ProgramTranscript) -> dict[str, Any] | None:
-    """The arguments of the one call that has no result yet; `None` if there are more, one that cannot be read, or
-    helpers, which ask about calls of their own.
-    """
+def _waiting(transcript: ProgramTranscript, answered: Set[str]) -> TranscriptEntry | None:
+    """The one call that has no result yet; `None` if there are more, or helpers, which ask about calls of their own."""
     waiting: list[TranscriptEntry] = []
     for entry in transcript.entries:
         if entry.kind == "tool_result":
@@ -112,38 +114,51 @@ def _waiting(transcript: ProgramTranscript) -> dict[str, Any] | None:
                 waiting.remove(done[0])  # an id that is used twice leaves one
         elif entry.kind == "tool_call" and (transcript.program, entry.text.partition(" ")[0]) not in _DONE:
             waiting.append(entry)
-    if len(waiting) != 1 or transcript.helped or not _has_turn(transcript):
-        return None
-    tool, _, text = waiting[0].text.partition(" ")
+    waiting = [entry for entry in waiting if not entry.call or entry.call not in answered]
+    return waiting[0] if len(waiting) == 1 and _has_turn(transcript) and not transcript.helped else None
+
+
+def _arguments(program: str, call: TranscriptEntry) -> dict[str, Any] | None:
+    """What a call is given, by what it is; `None`: it cannot be read."""
+    tool, _, text = call.text.partition(" ")
     if tool == "apply_patch" and (patch := patch_in(text)):
         return {"command": patch}
-    return arguments_of(transcript.program, tool, text)
+    return arguments_of(program, tool, text)
 
 
 def _told(
     question: OpenQuestion, given: dict[str, Any], transcript: ProgramTranscript, folder: Path
 ) -> OpenQuestion | None:
     """The question with this call's arguments; `None` if it is not about them."""
-    shown = _bare(f"{question.subject} {question.detail} {question.beside}")
+    shown = bare(f"{question.subject} {question.detail} {question.beside}")
     command = string(given.get("command"))
     if (patch := patch_in(command)) and "Destination:" in question.detail:
         return _with_patch(question, patch, folder)
     if command:
         return _with_command(question, command, string(given.get("about")))
     path = string(given.get("path"))
-    if path and Path(path).name in f"{question.subject} {question.detail} {question.beside}":
-        name = one_line(literal(path.removeprefix(f"{folder}/")), 4_096)
-        change = _change(given, folder / path, name)
-        if change and _changes_alike(question, change):
+    if path and _is_named(Path(path).name, f"{question.subject} {question.detail} {question.beside}"):
+        name, rows = one_line(literal(path.removeprefix(f"{folder}/")), 4_096), question.detail.split("\n")
+        before, after = _read(folder / path), _changed(given, folder / path)
+        change = "" if after is None else make_diff(before or "", after, name, new=before is None)
+        if after is not None and change and shows_change(rows, before, after, change, partial=question.partial):
             beside = [line for line in question.beside.split("\n") if not _names_change(line.strip(), name)]
             return replace(question, detail="", diff=change, beside="\n".join(beside), partial=is_cut(change))
     if (told := _asked_of(given, shown)) and not question.choices:
         return replace(question, subject=one_line(literal(told[0]), 300), detail="\n".join(told[1:]))
     plans = {string(given.get("plan")), "" if given.keys() - {"plan"} else _written_plan(transcript)} - {""}
     plan = plans.pop() if len(plans) == 1 else ""
-    if plan and _is_shown(next(filter(None, plan.splitlines()), "").lstrip("# "), shown, cut=question.partial):
+    if plan and is_shown(next(filter(None, plan.splitlines()), "").lstrip("# "), shown, cut=question.partial):
         return replace(question, detail=literal(plan).strip("\n"), partial=False)
     return None
+
+
+def _is_named(name: str, text: str) -> bool:
+    """Whether a text has a file's name, and not only as a part of another one's."""
+    return any(
+        not (_NAME.match(before[-1:]) or _NAME.match(after[:1].replace(".", "")))
+        for before, after in pairwise(text.split(name))
+    )
 
 
 def _asked_of(given: dict[str, Any], shown: str) -> list[str]:
@@ -151,7 +166,7 @@ def _asked_of(given: dict[str, Any], shown: str) -> list[str]:
     for asked in objects(given.get("questions")):
         options = objects(asked.get("options"))
         answers = [(string(each.get("label")), string(each.get("description"))) for each in options]
-        if any(label and _bare(f"{label}{about}") in shown for label, about in answers):
+        if any(label and bare(f"{label}{about}") in shown for label, about in answers):
             return [string(asked.get("question")), *(literal(f"- {label}: {about}") for label, about in answers)]
     return []
 
@@ -161,14 +176,14 @@ def _with_patch(question: OpenQuestion, patch: str, folder: Path) -> OpenQuestio
     not begin with these lines.
     """
     files = patched_files(patch)
-    named = sorted(_bare(each) for each in question.detail.split("Destination:")[1:])
+    named = sorted(bare(each) for each in question.detail.split("Destination:")[1:])
     heading = _COUNTED.match(question.detail)
     signs = [line[0] for each in files for line in each.lines]
     counts = [str(signs.count("+")), str(signs.count("-"))]
-    if named != sorted(_bare(str(folder / each.path)) for each in files) or (heading and [*heading.groups()] != counts):
+    if named != sorted(bare(str(folder / each.path)) for each in files) or (heading and [*heading.groups()] != counts):
         return None
-    lines = [_bare(line) for each in sorted(files, key=lambda each: each.path) for line in each.lines]
-    rows = [_bare(row.group(1)) for line in question.detail.split("\n") if (row := _CHANGED.fullmatch(line))]
+    lines = [bare(line) for each in sorted(files, key=lambda each: each.path) for line in each.lines]
+    rows = [bare(row.group(1)) for line in question.detail.split("\n") if (row := _CHANGED.fullmatch(line))]
     is_shown = 0 < len(rows) <= len(lines) and all(map(str.startswith, lines, rows))
     changes = [_patched(each, folder) for each in files]
     if not is_shown or not all(changes):
@@ -184,7 +199,11 @@ def _patched(file: PatchedFile, folder: Path) -> str:
     shown = [path.removeprefix(f"{folder}/") for path in (file.path, file.moved) if path]
     name, before = one_line(literal(" → ".join(shown)), 800), _read(place)
     if file.kind == "Add":
-        return _change({"content": file.parts[0][1]}, place, name)
+        return (
+            ""
+            if before is None and os.path.lexists(place)
+            else make_diff(before or "", file.parts[0][1], name, new=before is None)
+        )
     after = None if before is None or file.headed else _placed(before, file.parts)
     if before is not None and after is not None:
         return make_diff(before, after, name)
@@ -208,35 +227,17 @@ def _names_change(line: str, name: str) -> bool:
     return line == name or _HEADING.fullmatch(line) is not None
 
 
-def _bare(text: str) -> str:
-    """What a screen draws of a text, however it breaks it into rows: nothing of blanks, of controls and of marks, and
-    not the arrow that some draw behind the first row of a waiting call's heading. Where their box leaves out what has
-    no room in a row, that heading still has it.
-    """
-    return "".join(sign for sign in text if unicodedata.category(sign)[0] not in "CMZ" and sign not in _DRAWN)
-
-
-def _is_shown(text: str, shown: str, *, cut: bool) -> bool:
-    """Whether a screen shows all of a text; `cut`: or its beginning or its end, since more is out of sight."""
-    words = _bare(text)
-    if not cut:
-        return bool(words) and words in shown
-    if words[:_ALIKE] in shown:
-        return bool(words)
-    return len(words) > _ALIKE and words[-_ALIKE:] in shown
-
-
 def shows_still(question: OpenQuestion, told: OpenQuestion) -> bool:
     """Whether a screen still shows all that was told of its question; another one may have the same id."""
     if question.partial or question.id != told.id:
         return False
     alike = (told.detail, told.diff, told.partial) == (question.detail, question.diff, question.partial)
-    return alike or _with_command(question, told.detail, told.beside) == told
+    return alike or _with_command(replace(question, call=told.call), told.detail, told.beside) == told
 
 
 def _with_command(question: OpenQuestion, command: str, about: str) -> OpenQuestion | None:
     """The question with this command; `None` if its screen shows another one. `about`: what its call says of it."""
-    if not _shows_only(question, command, _bare(about)):
+    if not _shows_only(question, command, bare(about)):
         return None
     return replace(question, detail=literal(command).strip("\n"), beside=_besides(question, command), partial=False)
 
@@ -245,79 +246,49 @@ def _shows_only(question: OpenQuestion, command: str, about: str) -> bool:
     """Whether the screen shows this command, row after row, and nothing else but what is said about it. Blanks count
     in a line that has a row of its own.
     """
-    words, drawn = _bare(command), [row.strip(f" {_DRAWN}") for row in question.detail.split("\n")]
-    top = list(takewhile(_bare, drawn))
-    heading = _bare("".join(top))
+    words, drawn = bare(command), [row.strip(f" {DRAWN}") for row in question.detail.split("\n")]
+    top = list(takewhile(bare, drawn))
+    heading = bare("".join(top))
     if heading == _TITLE or (heading.startswith(_REASON) and heading.removeprefix(_REASON) in about):
-        drawn = list(dropwhile(lambda row: not _bare(row), drawn[len(top) :]))
-        top = list(takewhile(_bare, drawn))
+        drawn = list(dropwhile(lambda row: not bare(row), drawn[len(top) :]))
+        top = list(takewhile(bare, drawn))
     sign = _SIGN.match(top[0]) if top else None
     if not words or not top:
         return False
-    lines = [(_bare(line), line.strip()) for line in command.split("\n") if line.isprintable()]
+    lines = [(bare(line), line.strip()) for line in command.split("\n") if line.isprintable()]
     for row in drawn:
-        if any(line and _bare(row).endswith(line) and not row.endswith(written) for line, written in lines):
+        if any(line and bare(row).endswith(line) and not row.endswith(written) for line, written in lines):
             return False
-    rows = [_bare(row) for row in (top[0][sign.end() :] if sign else top[0], *drawn[1:])]
+    rows = [bare(row) for row in (top[0][sign.end() :] if sign else top[0], *drawn[1:])]
     if sign and sign.group() != "$ ":  # what follows shows it again, and may leave out what has no room
-        return "".join(rows[: len(top)]) in (words, f"{words}({about})") and _are_in_turn(rows[len(top) :], words)
+        return "".join(rows[: len(top)]) in (words, f"{words}({about})") and are_in_turn(rows[len(top) :], words)
     shown = "".join(rows)
     for part in accumulate(rows):
-        is_end = question.partial and len(part) >= _ALIKE and words.endswith(part)
+        is_end = question.partial and len(part) >= ENOUGH and words.endswith(part)
         if (part == words or is_end) and shown.removeprefix(part) in about:
             return True
-    return question.partial and len(shown) >= _ALIKE and words.startswith(shown)
-
-
-def _are_in_turn(rows: list[str], words: str) -> bool:
-    """Whether each row is in the words behind the one before."""
-    end = 0
-    for row in rows:
-        if (at := words.find(row, end)) < 0:
-            return False
-        end = at + len(row)
-    return True
-
-
-def _changes_alike(question: OpenQuestion, change: str) -> bool:
-    """Whether the call makes each change that the screen shows, as far as its rows show it."""
-    lines = change.split("\n")
-    given = {sign: _bare("".join(line[1:] for line in lines if line.startswith(sign))) for sign in "+-"}
-
-    def are_given(*shown: str) -> bool:
-        rows = [row for part in shown if (row := _CHANGES.fullmatch(part))]
-        return all(_bare(row.group(2)) in given[row.group(1)] for row in rows)
-
-    rows = question.detail.split("\n")
-    if lines[0] == "--- /dev/null":
-        content = [_bare(line[1:]) for line in lines if line.startswith("+")][1:]  # behind the header
-        numbered = [row for line in rows if not _CHANGES.fullmatch(line) and (row := _OF_NEW_FILE.fullmatch(line))]
-        if not all("".join(content[int(row.group(1)) - 1 :][:1]).startswith(_bare(row.group(2))) for row in numbered):
-            return False
-    return all(are_given(line) or are_given(*_BESIDE.split(line)) for line in rows)
+    return question.partial and len(shown) >= ENOUGH and words.startswith(shown)
 
 
 def _besides(question: OpenQuestion, command: str) -> str:
     """What the screen says besides the command that it showed."""
-    bare = _bare(command)
-    lines = [line for line in question.detail.split("\n") if _bare(line) not in bare]
+    words = bare(command)
+    lines = [line for line in question.detail.split("\n") if bare(line) not in words]
     return "\n".join(filter(None, ("\n".join(lines).strip("\n"), question.beside)))
 
 
-def _change(given: dict[str, Any], path: Path, name: str) -> str:
-    """The change that a call would make, as a unified diff; empty if it is none, or cannot be told. `name`: of the
-    file, for people.
-    """
+def _changed(given: dict[str, Any], path: Path) -> str | None:
+    """A file's text as a call would make it; `None` if it cannot be told."""
     before, old, new = _read(path), string(given.get("old")), string(given.get("new"))
     if before is None and os.path.lexists(path):  # what is lost of it cannot be told
-        return ""
+        return None
     if "content" in given:
-        return make_diff(before or "", given["content"], name, new=before is None)
+        return given["content"]
     if "old" not in given or "new" not in given or len(old) + len(new) > _LARGEST:
-        return ""
-    if before is not None and old and old in before:
-        return make_diff(before, before.replace(old, new, -1 if given.get("all") else 1), name)
-    return make_diff(old, new, name, new=not old and before is None)
+        return None
+    if not old:
+        return new if before is None else None
+    return before.replace(old, new, -1 if given.get("all") else 1) if before and old in before else None
 
 
 def _read(path: Path) -> str | None:
@@ -335,62 +306,3 @@ def _written_plan(transcript: ProgramTranscript) -> str:
         if entry.kind == "tool_call" and _PLANS.search(entry.path):
             return _read(Path(entry.path).expanduser()) or ""
     return ""
-
-
-_GIVEN = re.compile(
-    r"(?:apply_patch <<(['\"])(\w+)\1\n)?(\*{3} Begin Patch\n.*\n\*{3} End Patch)\n?(\2\n?)?", re.DOTALL
-)
-_FILE = re.compile(r"\*\*\* (Add|Update) File: (\S.*)")
-_MOVED = "*** Move to: "
-
-
-class PatchedFile(msgspec.Struct):
-    """One file. `parts`: what is replaced by what; of a new file, its text by nothing before. `lines`: those with a
-    sign. `headed`: it says behind which line a part is, which the part then begins with.
-    """
-
-    kind: Literal["Add", "Update"]
-    path: str
-    moved: str = ""
-    parts: list[tuple[str, str]] = msgspec.field(default_factory=list[tuple[str, str]])
-    lines: list[str] = msgspec.field(default_factory=list[str])
-    headed: bool = False
-
-
-def patch_in(command: str) -> str:
-    """The patch that a command or an argument is, and nothing else; empty: it is none."""
-    found = _GIVEN.fullmatch(command)
-    return found.group(3) if found is not None and bool(found.group(2)) == bool(found.group(4)) else ""
-
-
-def patched_files(patch: str) -> list[PatchedFile]:
-    """The files of a patch; none where a line of it is not understood."""
-    files, is_open = list[PatchedFile](), False
-    for line in patch.split("\n")[1:-1]:
-        if (found := _FILE.fullmatch(line)) is not None:
-            files.append(PatchedFile(cast("Literal['Add', 'Update']", found.group(1)), found.group(2)))
-            is_open = files[-1].kind == "Add"
-            files[-1].parts += [("", "")] if is_open else []
-        elif not files:
-            return []
-        elif line.startswith(_MOVED) and not files[-1].parts:
-            files[-1].moved = line.removeprefix(_MOVED)
-        elif line.startswith("@@") and files[-1].kind == "Update":
-            heading = f"{words}\n" if (words := line[2:].removeprefix(" ")) else ""
-            files[-1].parts.append((heading, heading))
-            files[-1].headed |= bool(heading)
-            is_open = True
-        elif not (is_open and _took(files[-1], line)):
-            return []
-    return files
-
-
-def _took(file: PatchedFile, line: str) -> bool:
-    """Whether a line belongs to the last part of a file, which then has it."""
-    sign, words = line[:1] or " ", f"{line[1:]}\n"
-    if sign not in ("+" if file.kind == "Add" else " +-"):
-        return False
-    old, new = file.parts[-1]
-    file.parts[-1] = old + words * (sign != "+"), new + words * (sign != "-")
-    file.lines += [line] * (sign != " ")
-    return True

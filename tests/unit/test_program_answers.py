@@ -1,0 +1,201 @@
+"""A person's answer to another program's question: to exactly what was told of it, and to no other one like it."""
+
+import contextlib
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from msgspec.structs import replace
+
+from gshtui.bus.agent_data import AgentRow, OpenQuestion
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.agent_events import AgentStatusChanged
+from gshtui.fleet.core.ports import FleetError
+from gshtui.fleet.lifecycle.answerer import Answerer
+from gshtui.fleet.lifecycle.asked_questions import AskedQuestions
+from gshtui.programs.pane.pane_view import SessionError
+from gshtui.programs.profiles.profile_files import load
+from gshtui.programs.status.status import KnownStatus
+from gshtui.programs.transcripts.asked_call import with_call
+from gshtui.programs.transcripts.program_transcript import TranscriptBuilder
+from tests.kit.native_agents import EventLog
+from tests.unit.test_follower import KEY, PLAN, ROW, OneProgram, following
+
+
+class Asking:
+    """A program that shows a question, of which its transcript says something, maybe something else.
+
+    Attributes:
+        chosen: the answers that it was given.
+        paints: looks at which it shows nothing yet.
+        trouble: what becomes of an answer.
+    """
+
+    def __init__(self, folder: Path, shown: OpenQuestion, whole: OpenQuestion | None = None) -> None:
+        self.shown, self.whole = shown, whole or shown
+        self.chosen = list[str]()
+        self.paints = 0
+        self.trouble: SessionError | None = None
+        self.modes = list[str]()
+        self._folder = folder
+
+    async def session(self, *_: object) -> Any:
+        return SimpleNamespace(choose=self._choose, open_question=self._open_question)
+
+    async def profile(self, _: object) -> Any:
+        return load(self._folder).get("claude")
+
+    async def whole_question(self, *_: object) -> OpenQuestion:
+        return self.whole
+
+    async def _open_question(self) -> OpenQuestion:
+        self.paints -= 1
+        if self.paints >= 0:
+            raise SessionError("waiting", "It is not asking anything.")
+        return self.shown
+
+    async def _choose(self, _question: str, choice: str, *_: object) -> None:
+        if self.trouble is not None:
+            raise self.trouble
+        self.chosen.append(choice)
+
+    def answerer(self, questions: AskedQuestions, tell: Any = None) -> Answerer:
+        options, terminals = SimpleNamespace(data=self._folder), SimpleNamespace(server=lambda _: None)
+        context: Any = SimpleNamespace(options=options, terminals=terminals)
+        return Answerer(
+            context,
+            cast("Any", self),
+            cast("Any", None),
+            None,
+            lambda _, mode: self.modes.append(mode),
+            questions,
+            tell or (lambda *_: None),
+        )
+
+
+def told(question: OpenQuestion) -> tuple[AskedQuestions, AgentRow]:
+    """A question as it was told, and the row of who asks it."""
+    questions = AskedQuestions()
+    questions.note_told("a", question)
+    row = AgentRow(
+        id="a", name="it", kind="cli", profile="claude", pane="%1", pid=1, status="waiting", question=question
+    )
+    return questions, row
+
+
+@pytest.mark.parametrize(
+    ("choice", "given", "heard"), [("4", True, []), ("4", False, []), ("1", True, ["ask"]), ("1", False, ["ask", ""])]
+)
+async def test_an_answer_approves_a_mode_or_takes_back_what_it_approved_itself(
+    choice: str, given: bool, heard: list[str], tmp_path: Path
+) -> None:
+    program = Asking(tmp_path, PLAN)
+    program.trouble = None if given else SessionError("busy", "It asks something else now.")
+    questions, row = told(PLAN)
+    with contextlib.nullcontext() if given else pytest.raises(FleetError):
+        await program.answerer(questions).answer(row, choice, "q")
+    assert program.modes == heard
+
+
+@pytest.mark.parametrize("paints", [0, 1])
+@pytest.mark.parametrize(
+    ("now", "given"),
+    [
+        (replace(PLAN, detail="touch a"), True),
+        (replace(PLAN, detail="rm -rf ~"), False),
+        (replace(PLAN, detail="to…", partial=True), False),
+    ],
+)
+async def test_an_answer_to_a_question_that_is_cut_is_to_what_its_record_said(
+    now: OpenQuestion, given: bool, paints: int, tmp_path: Path
+) -> None:
+    """The next question may begin with the same rows, and is the same for who sees no more than the screen."""
+    program = Asking(tmp_path, replace(PLAN, detail="to…", partial=True), now)
+    program.paints = paints
+    questions, row = told(replace(PLAN, detail="touch a"))
+    answerer = program.answerer(questions)
+    with contextlib.nullcontext() if given else pytest.raises(FleetError, match="Nothing was pressed"):
+        await answerer.answer(row, "1", "q")
+    assert program.chosen == ["1"] * given
+    await answerer.answer(row, "4", "q")
+
+
+@pytest.mark.parametrize(("written", "given"), [("echo same; rm -rf ~", False), ("echo same; touch a", True)])
+async def test_an_answer_is_to_what_was_told_of_a_question_only_as_long_as_its_record_says_it(
+    written: str, given: bool, tmp_path: Path
+) -> None:
+    """The call before may have been told for it, which begins alike, when its own was not written down yet."""
+    screen = replace(PLAN, detail=f"Command\n\n{written}")
+    program = Asking(tmp_path, screen, replace(screen, detail=written))
+    questions, row = told(replace(screen, detail="echo same; touch a"))
+    with contextlib.nullcontext() if given else pytest.raises(FleetError, match="Nothing was pressed"):
+        await program.answerer(questions).answer(row, "1", "q")
+    assert program.chosen == ["1"] * given
+
+
+@pytest.mark.parametrize(
+    ("screen", "said", "first"),
+    [
+        ("touch a\nMakes it", replace(PLAN, detail="touch a", beside="Makes it", call="c1"), True),
+        ("$ rm -rf ~; touch a", replace(PLAN, detail="touch a"), False),
+        ("$ touch a", replace(PLAN, detail="touch b"), False),
+    ],
+    ids=["it is shown", "more is shown", "another is shown"],
+)
+async def test_a_question_of_which_its_record_says_nothing_any_more_can_be_allowed(
+    screen: str, said: OpenQuestion, first: bool, tmp_path: Path
+) -> None:
+    """At once where its screen shows what was told of it, else once it is told as its screen shows it."""
+    now = replace(PLAN, detail=screen)
+    program = Asking(tmp_path, now)
+    heard = EventLog(bus := Bus())
+    follows = following(bus, tmp_path, OneProgram(over=False))
+    known = KnownStatus("waiting", "screen", time.time(), question=now)
+    follows._statuses[KEY] = cast("Any", SimpleNamespace(known=known, version=""))
+    follows.replace_question(ROW, said)
+    answerer = program.answerer(follows.questions, follows.replace_question)
+    _, row = told(said)
+    if not first:
+        with pytest.raises(FleetError, match="something else than was shown"):
+            await answerer.answer(row, "1", said.id)
+        row = replace(row, question=follows.questions.seen(row.id, said.id))
+    assert not program.chosen
+    await answerer.answer(row, "1", said.id)
+    assert program.chosen
+    await bus.drained()
+    assert heard.of(AgentStatusChanged)[-1].question == (said if first else now)
+
+
+LIKE = "; ".join(f"touch file-{n}.txt" for n in range(40))
+"""The beginning of two commands, of which a screen shows no more."""
+
+
+@pytest.mark.parametrize("over", ["answered", "answered, and another like it is asked", "gone on", "not yet"])
+async def test_a_call_is_asked_about_once(over: str, tmp_path: Path) -> None:
+    """The next question may look like it before its own call is written, while the one before still runs."""
+    book = TranscriptBuilder(tmp_path / "t.jsonl", "claude")
+    book.add_text("user", "Do it.", 1.0, "m1")
+    book.add_call("c1", "Bash", {"command": f"{LIKE}; ls"}, 2.0, "m2")
+    shown = replace(PLAN, detail=LIKE, partial=True)
+    whole = with_call(shown, book.transcript, tmp_path)
+    assert (whole.call, whole.partial) == ("c1", False)
+    questions, row = told(whole)
+    program = Asking(tmp_path, shown, whole)
+    if over.startswith("answered"):
+        another = "another" in over
+        program.trouble = SessionError("unsure", "It still asks the same.") if another else None
+        with pytest.raises(FleetError) if another else contextlib.nullcontext():
+            await program.answerer(questions).answer(row, "1", "q")
+    else:
+        questions.as_told("a", None, goes_on=over == "gone on")
+
+    def now() -> OpenQuestion:
+        return with_call(shown, book.transcript, tmp_path, questions.answered_calls("a"))
+
+    assert now() == (whole if over == "not yet" else shown)
+    book.add_call("c2", "Bash", {"command": f"{LIKE}; rm -rf ~"}, 3.0, "m2")
+    assert (now().call, now().partial) == (("", True) if over == "not yet" else ("c2", False))
+    questions.forget("a")
+    assert not questions.answered_calls("a")
