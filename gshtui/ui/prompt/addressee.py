@@ -6,6 +6,7 @@ Pure. The main screen makes an `Addressee`, the input shows it and sends there.
 from __future__ import annotations
 
 import msgspec
+from rich.cells import cell_len
 from textual.content import Content
 
 from gshtui.bus.agent_data import ProgramCommand
@@ -46,8 +47,14 @@ class Addressee(msgspec.Struct, frozen=True):
         rest = ["ended", *([use] if use else [])] if self.ended else rest
         return Content.assemble("to ", (self._name(), "bold"), *(f" · {word}" for word in rest))
 
-    def placeholder(self) -> str:
-        """What the empty input says."""
+    def placeholder(self, width: int) -> str:
+        """What the empty input says in one row of so many cells; 0: not known yet."""
+        parts = self._hints().split(" · ")
+        while width and len(parts) > 1 and cell_len(" · ".join(parts)) > width:
+            parts.pop()
+        return " · ".join(parts)
+
+    def _hints(self) -> str:
         if self.call:
             return "Message everyone here · @name or @all asks agents · / command"
         if self.ended:

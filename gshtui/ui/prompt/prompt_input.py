@@ -180,8 +180,11 @@ class PromptInput(FoldingArea):
 
     def _show_addressee(self) -> None:
         self.border_title = self.addressee.title(self._use)
-        self._history.hint = self.addressee.placeholder()
+        self.on_resize()
         self._look_at_keys()
+
+    def on_resize(self) -> None:
+        self._history.hint = self.addressee.placeholder(self.content_size.width)
 
     # The text
 
@@ -238,10 +241,9 @@ class PromptInput(FoldingArea):
         if self._history.searching:
             return "searching"
         if self.popup.is_open:
-            wanted: KeyUse = "running" if self._completion.wants_to_run else "choosing"
-            if self._completion.stands_whole:
-                return "running"
-            return wanted if self._completion.wants_enter else "listing"
+            if not (self._completion.stands_whole or self._completion.wants_enter):
+                return "listing"
+            return "running" if self._completion.stands_whole or self._completion.wants_to_run else "choosing"
         if self._vi is not None and not self._vi.types:
             return "normal"
         if self.failed and not self.text and self.addressee.agent in self._prompts:
