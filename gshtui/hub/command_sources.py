@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from gshtui.python.interpreters import Interpreters
     from gshtui.store.record.store import Store
     from gshtui.store.sessions.session_html import Redact
+    from gshtui.store.sessions.session_listing import LabelModel
     from gshtui.store.sessions.session_summary import AskModel
     from gshtui.tmux.server import PaneInfo
     from gshtui.tools.code.python_tool import PythonTool
@@ -124,6 +125,13 @@ def servers_elsewhere(states: Callable[[], AgentStates | None]) -> ServersElsewh
 def ask_model(small: SmallModel) -> AskModel:
     """Asks the small model."""
     return small.ask
+
+
+def label_model() -> LabelModel:
+    """As the catalog calls it."""
+    from gshtui.providers.catalog import label_of
+
+    return label_of
 
 
 def ask_provider(small: SmallModel) -> AskProvider:

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from gshtui.agents.sessions import OpenSessions
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.events.session_events import SessionChangeRequested
@@ -71,8 +72,11 @@ class Shell:
         self.cwd = cwd
         self.asked = list[str]()
         self.registry = Registry()
-        for command in commands(store, lambda: lambda text: text.replace("hunter2", "•••"), self._ask):
+        for command in commands(store, lambda: lambda text: text.replace("hunter2", "•••"), self._ask, self._label):
             self.registry.register(command)
+
+    def _label(self, model: str) -> str:
+        return "Model One" if model == "m9" else model
 
     async def _ask(self, prompt: str, agent: str, tokens: int) -> str:
         if len(self.asked) == 3:
@@ -557,3 +561,16 @@ async def test_ids_are_completed_and_a_closed_store_is_one_clear_sentence(shell:
     for line in ("session ls", "resume"):
         with pytest.raises(CommandError, match="closed"):
             await shell.run(line)
+
+
+async def test_a_list_says_agents_and_models_as_people_call_them(shell: Shell) -> None:
+    wish = AgentRow(id="", name="docs", kind="native", runtime="tmux", status="idle")
+    row = await shell.store.agents.add(wish, SpawnRequest())
+    info = await shell.store.sessions.create(cwd=str(shell.cwd), agent=row.id, model="m9")
+    await shell.store.messages.append(info.id, numbered_prompt(0))
+    listed, shown = await shell.run("session ls"), await shell.run(f"session show {info.id}")
+    assert " docs " in listed.text and " Model One " in listed.text and row.id not in listed.text
+    assert "docs" in shown.text and "Model One" in shown.text
+    assert listed.data[0]["agent"] == row.id, "scripts get the ids"
+    for name in ("docs", row.id):
+        assert (await shell.run(f"session ls agent={name}")).data == listed.data

@@ -50,6 +50,8 @@ class SessionList(msgspec.Struct, frozen=True):
     """Whether there are older ones."""
     archived: bool = False
     """Whether none are listed because all are archived."""
+    called: dict[str, str] = {}
+    """How their agents and models are called, by id."""
 
 
 class ShownSession(msgspec.Struct, frozen=True):
@@ -57,6 +59,8 @@ class ShownSession(msgspec.Struct, frozen=True):
 
     session: SessionInfo
     messages: list[StoredMessage]
+    called: dict[str, str] = {}
+    """How its agent and its model are called, by id."""
 
 
 class ArchivedSessions(msgspec.Struct, frozen=True):

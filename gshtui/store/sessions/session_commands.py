@@ -39,7 +39,7 @@ from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.store.sessions import session_calls as calls
 from gshtui.store.sessions import session_export
-from gshtui.store.sessions.session_listing import details_text, hits_text, sessions_text, single_line
+from gshtui.store.sessions.session_listing import LabelModel, details_text, hits_text, sessions_text, single_line
 from gshtui.store.sessions.session_summary import AskModel, summarised
 from gshtui.store.tables.message_table import StoredMessage
 from gshtui.store.tables.session_table import SessionInfo
@@ -114,7 +114,10 @@ class ResumeParameters(Parameters):
 
 
 def commands(
-    store: Store, redactor: Callable[[], Redact] | None = None, ask: AskModel | None = None
+    store: Store,
+    redactor: Callable[[], Redact] | None = None,
+    ask: AskModel | None = None,
+    label: LabelModel | None = None,
 ) -> list[Command[Any]]:
     """The session family, on this store.
 
@@ -122,8 +125,9 @@ def commands(
         store: the record.
         redactor: gives what takes secrets out of an export, and out of what is summarised.
         ask: asks the small model; `None`: there is none.
+        label: how a model is called; `None`: by its id.
     """
-    family = _Sessions(store, redactor, ask)
+    family = _Sessions(store, redactor, ask, label or str)
 
     async def resume(invocation: Invocation, parameters: ResumeParameters) -> Outcome:
         return await family.handle(invocation, SessionParameters(action="resume", target=parameters.target))
@@ -208,8 +212,11 @@ def _action(
 class _Sessions(Family[SessionParameters]):
     """The handlers and renderings."""
 
-    def __init__(self, store: Store, redactor: Callable[[], Redact] | None, ask: AskModel | None) -> None:
+    def __init__(
+        self, store: Store, redactor: Callable[[], Redact] | None, ask: AskModel | None, label: LabelModel
+    ) -> None:
         self._store = store
+        self._label = label
         self._redactor = redactor
         self._ask = ask
         shared = Access.SHARED
@@ -266,12 +273,19 @@ class _Sessions(Family[SessionParameters]):
         numbered = not (parameters.everywhere or parameters.archived or agent or provider or model or cost)
         more = len(found) > parameters.limit
         archived = not found and not parameters.archived and bool(await find(limit=1, archived=True))
-        return calls.SessionList(found[: parameters.limit], parameters.everywhere, numbered, more, archived)
+        called = await self._called(found)
+        return calls.SessionList(found[: parameters.limit], parameters.everywhere, numbered, more, archived, called)
+
+    async def _called(self, found: Sequence[SessionInfo]) -> dict[str, str]:
+        """How their agents and models are called, by id."""
+        names = {row.id: row.name for row in await self._store.agents.find_all()}
+        return names | {info.model: self._label(info.model) for info in found}
 
     async def _show(self, invocation: Invocation, parameters: calls.ShowSession) -> calls.ShownSession:
         info = await self._wanted(invocation, parameters.session)
         limit = None if parameters.whole else parameters.limit
-        return calls.ShownSession(info, await self._store.messages.read(info.id, limit=limit))
+        messages = await self._store.messages.read(info.id, limit=limit)
+        return calls.ShownSession(info, messages, await self._called([info]))
 
     async def _resume(self, invocation: Invocation, parameters: calls.ResumeSession) -> SessionInfo:
         return await self._wanted(invocation, parameters.session, other=True)
@@ -388,7 +402,9 @@ def _check_free(sessions: Iterable[SessionInfo]) -> None:
 
 
 def _render_list(_invocation: Invocation, found: calls.SessionList) -> Outcome:
-    shown = partial(sessions_text, found.sessions, folders=found.everywhere, numbered=found.numbered)
+    shown = partial(
+        sessions_text, found.sessions, folders=found.everywhere, numbered=found.numbered, called=found.called
+    )
     end = f"\n(the newest {len(found.sessions)}; `session ls limit=N` (`--limit N`) lists more)" if found.more else ""
     text = shown(headed=True) + end
     if not found.sessions:
@@ -403,7 +419,7 @@ def _render_list(_invocation: Invocation, found: calls.SessionList) -> Outcome:
 def _render_shown(_invocation: Invocation, shown: calls.ShownSession) -> Outcome:
     info = shown.session
     data = {"session": _data(info), "messages": msgspec.to_builtins(shown.messages)}
-    head = details_text(info)
+    head = details_text(info, shown.called)
     left_out = info.messages - len(shown.messages)
     hint = f"`session show {info.id} all=true` (`--all`) shows them too"
     note = f"({left_out} earlier messages; {hint})" if left_out > 0 else ""

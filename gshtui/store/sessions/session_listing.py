@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from gshtui.store.engine.encoding import visible
 from gshtui.store.tables.message_table import SearchHit
 from gshtui.store.tables.session_table import SessionInfo
 from gshtui.text import cells, markdown_table, units
 
+LabelModel = Callable[[str], str]
+"""(a model's id) → how people call it."""
 _HEAD = ("number", "id", "age", "messages", "agent", "provider", "model", "cost", "title")
 
 
 def sessions_text(
-    found: Sequence[SessionInfo], *, folders: bool, numbered: bool = False, headed: bool = False, aloud: bool = False
+    found: Sequence[SessionInfo],
+    *,
+    folders: bool,
+    numbered: bool = False,
+    headed: bool = False,
+    aloud: bool = False,
+    called: Mapping[str, str] = {},
 ) -> str:
     """One line each: its number, id, age, messages, agent, provider, model, cost, title, and where it is open; with its
-    folder if several are shown. `headed`: below headings; `aloud`: as a Markdown table.
+    folder if several are shown. `headed`: below headings; `aloud`: as a Markdown table; `called`: how agents and models
+    are called, by id.
     """
     rows = [
         (
@@ -25,9 +34,9 @@ def sessions_text(
             info.id,
             age(info.updated),
             str(info.messages),
-            single_line(info.agent),
+            single_line(called.get(info.agent, info.agent)),
             single_line(info.provider) or "-",
-            single_line(info.model) or "-",
+            single_line(called.get(info.model, info.model)) or "-",
             "-" if info.cost is None else units.money(info.cost),
             _title(info) + (f"  {single_line(info.cwd)}" if folders else ""),
         )
@@ -49,15 +58,15 @@ def sessions_text(
     return "\n".join("  ".join([*(padded(row, at) for at in range(len(sides))), row[-1]]) for row in rows)
 
 
-def details_text(info: SessionInfo) -> str:
-    """What is known of a conversation, before what was said in it."""
-    model = " ".join(filter(None, (info.provider, info.model)))
+def details_text(info: SessionInfo, called: Mapping[str, str]) -> str:
+    """What is known of a conversation, before what was said in it. `called`: as above."""
+    model = " ".join(filter(None, (info.provider, called.get(info.model, info.model))))
     spent = units.money(info.cost) if info.cost is not None else "cost unknown" if info.tokens else ""
     used = ", ".join(filter(None, (f"{info.tokens:,} tokens" if info.tokens else "", spent)))
     when = f"{_when(info.created)}, last used {_when(info.updated)} ({age(info.updated)})"
     rows = (
         ("conversation", f"{info.id}  {_title(info)}"),
-        ("agent", info.agent + (f", started from {info.parent}" if info.parent else "")),
+        ("agent", called.get(info.agent, info.agent) + (f", started from {info.parent}" if info.parent else "")),
         ("model", model),
         ("folder", info.cwd),
         ("begun", when),

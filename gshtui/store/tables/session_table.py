@@ -255,7 +255,7 @@ def list_sessions(
     parameters: list[Any] = []
     for condition, value in (
         ("cwd = ?", cwd),
-        ("agent = ?", agent),
+        ("? IN (agent, (SELECT name FROM agents WHERE agents.id = sessions.agent))", agent),
         ("provider = ?", provider),
         ("instr(lower(model), lower(?))", model),
     ):
