@@ -28,9 +28,11 @@ def change(count: float) -> str:
 
 
 def money(dollars: float | None, *, known: bool = True) -> str:
-    """`$0.00`, `<$0.0001`, `$0.0042`, `$1.23`, `unknown`; followed by `+` if part of the cost is unknown."""
+    """`$0.00`, `<$0.0001`, `$0.0042`, `$1.23`, `unknown`; with `+` if part of the cost is unknown, empty if all is."""
     if dollars is None:
         return "unknown"
+    if dollars <= 0 and not known:
+        return ""
     amount = f"${dollars:.2f}" if dollars >= 0.01 or dollars <= 0 else f"${dollars:.4f}"
     if 0 < dollars < 0.0001:
         amount = "<$0.0001"

@@ -55,6 +55,7 @@ def test_money() -> None:
     assert figures.money(0.0042) == "$0.0042"
     assert figures.money(1.234) == "$1.23"
     assert figures.money(1, known=False) == "$1.00+"
+    assert figures.money(0, known=False) == ""
 
 
 def test_shares() -> None:

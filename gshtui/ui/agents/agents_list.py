@@ -476,7 +476,7 @@ def spending(agent: AgentView, *, window: bool = True) -> str:
     estimate = "" if agent.exact or not agent.row.context else "~"
     size = f" of {figures.tokens(agent.row.window)}" if agent.row.window and window else ""
     cost = figures.money(agent.known_cost, known=agent.cost_known)
-    return f"{estimate}{figures.tokens(agent.row.context)}{size} tokens · {cost}"
+    return " · ".join(filter(None, (f"{estimate}{figures.tokens(agent.row.context)}{size} tokens", cost)))
 
 
 def _clean(text: str) -> str:

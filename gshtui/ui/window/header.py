@@ -221,7 +221,8 @@ def _right(state: HeaderState) -> dict[str, Content]:
             parts["model"] = Content.styled(figures.short(agent.model, 36) + effort, "$foreground-muted")
         if agent.row.window:
             parts["meter"] = meter(agent)
-        parts["cost"] = Content(figures.money(agent.known_cost, known=agent.cost_known))
+        if cost := figures.money(agent.known_cost, known=agent.cost_known):
+            parts["cost"] = Content(cost)
     word, colour = _HUB[state.hub]
     if word:
         parts["hub"] = Content.styled(word, colour)

@@ -72,5 +72,5 @@ def farewell(agent: AgentView | None, *, goes_on: bool = False) -> str:
     if row.provider == "offline" or not row.tokens:
         return back
     cost = figures.money(agent.known_cost, known=agent.cost_known)
-    price = f" for {cost}" if agent.known_cost or not agent.cost_known else ""
+    price = f" for {cost}" if agent.known_cost else ""
     return f"{back}It has used {figures.tokens(row.tokens)} tokens{price}.\n"
