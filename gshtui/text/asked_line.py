@@ -22,6 +22,7 @@ _CHANGE_WORDS = re.compile(
     r"following|file|change|changes)(?: +|$))*"
 )
 """The words of such a question beside the name of its file."""
+_OVERWRITES = re.compile(r"(?i)\boverwrite\b")
 _FILE = "+++ "
 """How the line of a unified diff begins that names a file."""
 _DRAWN = re.compile(r" {0,20}\d{1,9} ")
@@ -60,7 +61,8 @@ def change_wish(subject: str, diff: str) -> str:
     name = path if said.endswith(path) else path.rpartition("/")[2]
     if path == _NO_FILE or _CHANGE_WORDS.fullmatch(said.removesuffix(name)) is None:
         return ""
-    return f"wants to {'write' if f'--- {_NO_FILE}' in others else 'edit'} {one_line(path, _LONGEST)}"
+    verb = "overwrite" if _OVERWRITES.search(said.removesuffix(name)) else "edit"
+    return f"wants to {'write' if f'--- {_NO_FILE}' in others else verb} {one_line(path, _LONGEST)}"
 
 
 def asked_line(subject: str, detail: str, diff: str = "") -> str:

@@ -56,6 +56,12 @@ EDIT = make_diff("a\n", "b\n", "src/parse.py")
         ("Do you want to make this edit to parse.py?", EDIT, "wants to edit src/parse.py"),
         ("→ Edit src/parse.py", EDIT, "wants to edit src/parse.py"),
         ("Apply this change?", EDIT, "wants to edit src/parse.py"),
+        ("Do you want to overwrite parse.py?", EDIT, "wants to overwrite src/parse.py"),
+        (
+            "Do you want to make this edit to overwrite parse.py?",
+            make_diff("a", "b", "overwrite parse.py"),
+            "wants to edit overwrite parse.py",
+        ),
         ("Do you want to create b.py?", make_diff("", "x\n", "a b/b.py", new=True), "wants to write a b/b.py"),
         ("Do you want to make this edit to parse.py?", make_diff("", "x\n", "src/pars\x1b.py"), ""),
         ("Do you want to make this edit to other.py?", EDIT, ""),
