@@ -180,7 +180,7 @@ async def test_a_call_is_asked_about_once(over: str, tmp_path: Path) -> None:
     book.add_call("c1", "Bash", {"command": f"{LIKE}; ls"}, 2.0, "m2")
     shown = replace(PLAN, detail=LIKE, partial=True)
     whole = with_call(shown, book.transcript, tmp_path)
-    assert (whole.call, whole.partial) == ("c1", False)
+    assert (whole.call, whole.partial) == ("c1 of m2", False)
     questions, row = told(whole)
     program = Asking(tmp_path, shown, whole)
     if over.startswith("answered"):
@@ -195,7 +195,7 @@ async def test_a_call_is_asked_about_once(over: str, tmp_path: Path) -> None:
         return with_call(shown, book.transcript, tmp_path, questions.answered_calls("a"))
 
     assert now() == (whole if over == "not yet" else shown)
-    book.add_call("c2", "Bash", {"command": f"{LIKE}; rm -rf ~"}, 3.0, "m2")
-    assert (now().call, now().partial) == (("", True) if over == "not yet" else ("c2", False))
+    book.add_call("c1", "Bash", {"command": f"{LIKE}; rm -rf ~"}, 3.0, "m4")  # some number them anew
+    assert (now().call, now().partial) == (("", True) if over == "not yet" else ("c1 of m4", False))
     questions.forget("a")
     assert not questions.answered_calls("a")

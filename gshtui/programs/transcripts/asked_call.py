@@ -82,7 +82,7 @@ def with_call(
     waiting = _waiting(transcript, answered)
     given = None if waiting is None else _arguments(transcript.program, waiting)
     told = None if given is None else _told(question, given, transcript, folder)
-    return question if waiting is None or told is None else replace(told, call=waiting.call)
+    return question if waiting is None or told is None else replace(told, call=_of_call(waiting))
 
 
 def _has_turn(transcript: ProgramTranscript) -> bool:
@@ -114,8 +114,13 @@ def _waiting(transcript: ProgramTranscript, answered: Set[str]) -> TranscriptEnt
                 waiting.remove(done[0])  # an id that is used twice leaves one
         elif entry.kind == "tool_call" and (transcript.program, entry.text.partition(" ")[0]) not in _DONE:
             waiting.append(entry)
-    waiting = [entry for entry in waiting if not entry.call or entry.call not in answered]
+    waiting = [entry for entry in waiting if _of_call(entry) not in answered]
     return waiting[0] if len(waiting) == 1 and _has_turn(transcript) and not transcript.helped else None
+
+
+def _of_call(entry: TranscriptEntry) -> str:
+    """What tells a call from all others of its conversation: some models number those of each answer alike."""
+    return f"{entry.call} of {entry.message}" if entry.call else ""
 
 
 def _arguments(program: str, call: TranscriptEntry) -> dict[str, Any] | None:
