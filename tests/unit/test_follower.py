@@ -27,8 +27,9 @@ KEY = ("a", "%1", 1)
 class OneProgram:
     """A program's transcript, which ends with this turn."""
 
-    def __init__(self, *, over: bool) -> None:
-        self.turn = TurnText("m", time.time(), "do it", ("I make the file.",), "I make the file.", over)
+    def __init__(self, *, over: bool, final: bool = False) -> None:
+        said = "I make the file."
+        self.turn = TurnText("m", time.time(), "do it", (said,), said, over, final=final)
 
     def watch(self, _: object) -> Any:
         return cancel_and_wait
@@ -77,6 +78,20 @@ async def test_a_program_that_only_looked_idle_is_still_in_its_turn(
     await bus.drained()
     assert [event.text for event in heard.of(TurnFinished)] == (["I make the file."] if told else [])
     assert follows._worked == ({} if told else {"a": 5.0}), "its end will be seen"
+
+
+@pytest.mark.parametrize("final", [False, True])
+async def test_what_it_asks_to_be_allowed_is_of_its_turn_unless_that_is_over_for_sure(
+    final: bool, tmp_path: Path
+) -> None:
+    """Its call may be written down after it asks, so that the words before look like the last ones."""
+    heard = EventLog(bus := Bus())
+    follows = following(bus, tmp_path, OneProgram(over=True, final=final))
+    known = KnownStatus("waiting", "screen", time.time(), question=PLAN)
+    follows._statuses[KEY] = cast("Any", SimpleNamespace(answer="", known=known))
+    await follows._answer(KEY, ROW, 5.0)
+    await bus.drained()
+    assert bool(heard.of(TurnFinished)) is final
 
 
 async def test_one_that_could_not_be_followed_is_at_the_next_look(

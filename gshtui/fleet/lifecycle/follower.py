@@ -445,8 +445,7 @@ class AgentFollower:
             return
         asked = session.last_input
         turn = await self._finished_turn(row, began)
-        done = turn is not None and turn.over
-        if status is not None and self._statuses.get(key) is status and _goes_on(status.known.status, done):
+        if status is not None and self._statuses.get(key) is status and _goes_on(status.known, turn):
             self._worked[row.id] = min(began, self._worked.get(row.id, began))
             return  # it only looked idle for a moment
         if turn is not None:
@@ -506,9 +505,12 @@ class AgentFollower:
         self._context.rows.change_soon(agent, {"external_id": conversation})
 
 
-def _goes_on(status: str, done: bool) -> bool:
+def _goes_on(known: KnownStatus, turn: TurnText | None) -> bool:
     """Whether a program is still in the turn after which it was seen at rest.
 
-    `done`: its transcript has the end of that turn, so that what it asks now, a person has opened.
+    With the end of that turn in its transcript, what it asks now a person has opened. Where the words so far only look
+    like that end, a question to allow something is of that turn: some programs write down its call after they ask.
     """
-    return status in WORKING or (status == "waiting" and not done)
+    if known.status != "waiting" or turn is None or not turn.over:
+        return known.status in (*WORKING, "waiting")
+    return not turn.final and known.question is not None and any(one.means for one in known.question.choices)
