@@ -10,7 +10,7 @@ import asyncio
 
 from gshtui.agents.conversation import AnswerKeeper, Conversation, without_calls
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.agent_events import ProviderRetried, TextDelta, ThinkingDelta
+from gshtui.bus.events.agent_events import AgentStatusChanged, ProviderRetried, TextDelta, ThinkingDelta
 from gshtui.bus.messages import Block, Message, Text, Thinking
 from gshtui.providers.port import (
     CallPart,
@@ -55,6 +55,7 @@ class AnswerStream:
         self._coming: list[str] = []
         """What is published in the loop's next turn, together: a fast server sends many pieces at once."""
         self._kind: type[TextDelta] | type[ThinkingDelta] = TextDelta
+        self._retries = False
         self._keeper = AnswerKeeper(conversation, lambda: self.so_far("interrupted"))
 
     def so_far(self, stop: str) -> Message:
@@ -110,6 +111,7 @@ class AnswerStream:
                 self._say(ThinkingDelta, text)
             case Retrying(attempt, wait, error, most):
                 self._publish()
+                self._retries = True
                 self._bus.publish(
                     ProviderRetried(
                         agent=self._agent,
@@ -124,6 +126,9 @@ class AnswerStream:
                 pass
 
     def _say(self, kind: type[TextDelta] | type[ThinkingDelta], text: str) -> None:
+        if self._retries:
+            self._retries = False
+            self._bus.publish(AgentStatusChanged(agent=self._agent, status="thinking"))
         if kind is not self._kind:
             self._publish()
             self._kind = kind

@@ -304,6 +304,8 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The parent's conversation that asked for it; the report goes only there."""
     unread: int = 0
     needs_you: bool = False
+    retrying: bool = False
+    """Its model did not answer, and is asked again after a while."""
     question: OpenQuestion | None = None
     """What it asks in its terminal; `None` for nothing, or where only its status tells that it waits."""
     tokens: int = 0
@@ -345,6 +347,11 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     def machine(self) -> str:
         """The machine of the configuration that it works on, wherever its process is; empty: this one."""
         return self.host or self.place.partition(":")[0]
+
+    @property
+    def state(self) -> str:
+        """What people read for its status."""
+        return "retrying" if self.retrying and self.status == "thinking" else state_word(self.status)
 
     @property
     def about(self) -> str:

@@ -82,7 +82,7 @@ def apply_event(row: AgentRow, event: Event) -> AgentRow:
         case UsageReported():
             return _with_usage(row, event)
         case ProviderRetried():
-            return replace(row, doing=f"retry {event.attempt} in {event.wait:.0f} s: {event.why}")
+            return replace(row, retrying=True, doing=f"again in {event.wait:.0f} s: {event.why}")
         case TurnFinished() if report := (event.text or event.error)[:REPORT_LENGTH]:
             return replace(row, report=report, session=event.session or row.session)
         case PromptUnsent():
@@ -117,7 +117,7 @@ def _with_status(row: AgentRow, event: AgentStatusChanged) -> AgentRow:
         return row
     asked = event.question if event.status == "waiting" else event.question or row.unsent
     doing = row.doing if row.killed else event.doing  # its kill may be undone: the rest is known then
-    said = replace(row, status_source=event.source, doing=doing, question=asked)
+    said = replace(row, status_source=event.source, doing=doing, question=asked, retrying=False)
     if event.status != row.status or not row.status_at:
         said = replace(said, status=event.status, status_at=event.at)
     if row.runtime == "tmux" and event.status in ENDED_STATUSES and event.status != "lost":

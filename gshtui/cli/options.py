@@ -38,10 +38,9 @@ def _record() -> Path:
 
 
 def _agents() -> Named:
-    from gshtui.bus.agent_data import state_word
     from gshtui.store.tables.name_lookup import agents_in
 
-    return [(row.id, f"{row.name} · {state_word(row.status)}") for row in agents_in(_record())]
+    return [(row.id, f"{row.name} · {row.state}") for row in agents_in(_record())]
 
 
 def _sessions() -> Named:

@@ -65,7 +65,11 @@ def test_what_else_events_say() -> None:
     added = AgentAdded(agent="0002", name="echo", kind="cli", runtime="tmux", parent="main", cwd="/p")
     row = apply_event(local_row("0002", 1.0), added)
     assert (row.name, row.kind, row.runtime, row.parent, row.cwd) == ("echo", "cli", "tmux", "main", "/p")
-    assert apply_event(LOCAL, ProviderRetried(agent="main", provider="p", attempt=2, wait=3, why="busy")).doing
+    thinks = AgentStatusChanged(agent="main", status="thinking")
+    waits = ProviderRetried(agent="main", provider="p", attempt=2, wait=3, why="busy")
+    retried = apply_event(after(LOCAL, thinks), waits)
+    assert (retried.state, retried.doing) == ("retrying", "again in 3 s: busy")
+    assert after(retried, thinks).state == "thinking"
     long = TurnFinished(agent="main", session="s", turn="t", stop="end", text="x" * (REPORT_LENGTH + 1))
     assert len(apply_event(LOCAL, long).report) == REPORT_LENGTH
     asked = ApprovalRequested(approval="a", agent="main", session="s", call="c", tool="bash", effect="x", subject="ls")

@@ -11,6 +11,7 @@ import pytest
 from gshtui.agents.agent import LocalRoster
 from gshtui.agents.conversation import MemoryRecord
 from gshtui.agents.sessions import OpenedSession, OpenSessions
+from gshtui.bus.agent_reducer import apply_event, local_row
 from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
     ContextAssembled,
@@ -33,7 +34,7 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.bus.messages import Message, Text, Usage
-from gshtui.providers.port import Completed, Delta, ProviderError, Request, TextPart, ThinkingPart
+from gshtui.providers.port import Completed, Delta, ProviderError, Request, Retrying, TextPart, ThinkingPart
 from gshtui.store.engine.store_errors import StoreError
 from tests.kit.agent_harness import AgentHarness
 from tests.kit.scripted_provider import Hang, ScriptedProvider, tool_call
@@ -87,6 +88,27 @@ async def test_what_comes_at_once_is_told_at_once_and_in_order(harness: Open) ->
     told = [e for e in here.recorder.events if isinstance(e, TextDelta | ThinkingDelta | MessageAppended)][1:]
     assert [type(e).__name__ for e in told] == ["TextDelta", "ThinkingDelta", "TextDelta", "MessageAppended"]
     assert [e.text for e in told if not isinstance(e, MessageAppended)] == ["It is", "hmm", " fine."]
+
+
+class Retries(ScriptedProvider):
+    """Does not answer at first."""
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        yield Retrying(1, 4.0, ProviderError("overloaded", "It is busy."), 5)
+        yield TextPart("Fine.")
+        yield Completed(Message(id="", role="assistant", blocks=(Text("Fine."),)), "end", Usage())
+
+
+async def test_it_is_retrying_until_an_answer_comes(harness: Open) -> None:
+    here = await harness(Retries())
+    await here.run_turn("How is it?")
+    row, states = local_row("main", 1.0), list[str]()
+    for event in here.recorder.events:
+        row = apply_event(row, event) if getattr(event, "agent", "main") == "main" else row
+        states += [row.state] if not states or states[-1] != row.state else []
+        if isinstance(event, TextDelta):
+            break
+    assert states[-3:] == ["thinking", "retrying", "thinking"]
 
 
 async def test_the_second_request_carries_the_result(harness: Open) -> None:

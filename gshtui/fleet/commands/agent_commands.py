@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gshtui.bus.agent_data import AgentRow, state_word
+from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -338,7 +338,7 @@ class _Agents:
         words: Sequence[str] = ()
         if parameter == "agent":
             rows = self._fleet.rows()
-            words = [Offered(row.name, f"{row.id} · {state_word(row.status)}") for row in rows]
+            words = [Offered(row.name, f"{row.id} · {row.state}") for row in rows]
             words += [Offered(row.id, row.name) for row in rows if prefix]
         elif parameter == "statuses":
             words = ("starting", "thinking", "tool", "quiet", *RESTS)

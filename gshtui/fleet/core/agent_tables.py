@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from gshtui.bus.agent_data import AgentRow, OpenQuestion, state_word
+from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.fleet.core.agent_states import AgentState
 from gshtui.text import markdown_table, units
 from gshtui.text.sanitise import one_line
@@ -92,7 +92,7 @@ def status_words(row: AgentRow) -> str:
     doing = f" · {one_line(row.about, 60)}" if row.about else ""
     source = "" if row.status_source == "event" else f"{row.status_source}, "
     waits = f" · a message waits: {one_line(row.held_up, 100).removesuffix('.')}" if row.held_up else ""
-    return f"{state_word(row.status)}{doing} ({source}{units.age(status_age(row))}){waits}"
+    return f"{row.state}{doing} ({source}{units.age(status_age(row))}){waits}"
 
 
 def presence_words(row: AgentRow) -> str:
@@ -103,7 +103,7 @@ def presence_words(row: AgentRow) -> str:
         age = status_age(row)
         return f"idle {units.age(age)}" if age >= 60 else "idle"
     doing = f": {one_line(row.doing, 60)}" if row.doing else ""
-    return f"{state_word(row.status)}{doing}"
+    return f"{row.state}{doing}"
 
 
 def unseen_words(row: AgentRow) -> str:
@@ -153,7 +153,7 @@ def _line(row: AgentRow) -> str:
 def state_words(row: AgentRow) -> str:
     """How it is, in a few words."""
     stopped = row.killed and not row.ended
-    state = "needs you" if row.needs_you else "killed" if stopped else state_word(row.status)
+    state = "needs you" if row.needs_you else "killed" if stopped else row.state
     if row.status == "failed" and row.exit_status:
         state += f" · exit {row.exit_status}"
     if row.held_up and not row.needs_you:
@@ -211,7 +211,7 @@ def agent_details(state: AgentState, attach: Sequence[str] = (), in_context: Seq
 def menu_line(row: AgentRow) -> str:
     """One line for a menu: number, name, status and activity."""
     doing = f" · {one_line(row.doing, 40)}" if row.doing else ""
-    return f"{row.id}  {one_line(row.name)}  {state_word(row.status)}{doing}"
+    return f"{row.id}  {one_line(row.name)}  {row.state}{doing}"
 
 
 def family_order(rows: Sequence[AgentRow]) -> list[AgentRow]:

@@ -11,7 +11,6 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gshtui.bus.agent_data import state_word
 from gshtui.bus.events.agent_events import InterruptRequested
 from gshtui.system.expected_error import ExpectedError
 from gshtui.ui.agents.agents_pane import AgentsPane
@@ -91,7 +90,7 @@ class AgentsFeature(Feature):
         else:
             menu = key_of(self.window.input_line, "agents.menu")
             verb = _VERBS.get(key, key.partition(".")[2])
-            state = state_word(agent.status)
+            state = agent.state
             words = f"Can't {verb} {agent.row.name} in the state “{state}”. Press {menu} for the available actions."
             self.rows.perform(key, agent, lambda: self.window.notify(words, markup=False, timeout=4))
 

@@ -16,7 +16,6 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual.content import Content
 
-from gshtui.bus.agent_data import state_word
 from gshtui.ui.agents.agents_state import AgentsState, AgentView
 from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.drawing.themes import STATUS_SIGNS
@@ -312,7 +311,7 @@ def _state(agent: AgentView, left: str) -> list[tuple[str, str]]:
         return [("prompt not sent", "$warning")]
     if agent.status == "failed" and agent.row.exit_status and agent.row.kind != "native":
         return [(f"failed · exit {agent.row.exit_status}", colour)]
-    return [(state_word(agent.status), colour)]
+    return [(agent.state, colour)]
 
 
 def _task(agent: AgentView, left: str) -> str:
@@ -445,7 +444,7 @@ def _details(agent: AgentView, width: int, now: float, room: int) -> list[Conten
     ]
     facts = [_longest_that_fits(kinds, width)] if kinds[0] else []
     source = "" if agent.row.status_source == "event" else f", by {agent.row.status_source}"
-    state = "needs you" if agent.waits_now else state_word(agent.status)
+    state = "needs you" if agent.waits_now else agent.state
     facts.append(" · ".join(filter(None, (f"{state}{source}", age_of(agent, now), _clean(agent.row.doing)))))
     if waits := agent.queued + len(agent.messages):
         why = f": {_clean(agent.row.held_up)}" if agent.row.held_up else ""

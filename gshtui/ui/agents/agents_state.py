@@ -87,6 +87,11 @@ class AgentView(msgspec.Struct, frozen=True):
         return cast("Status", self.row.status if self.row.status in STATUSES else "lost")
 
     @property
+    def state(self) -> str:
+        """What people read for its status."""
+        return self.row.state if self.row.status == self.status else self.status
+
+    @property
     def terminal(self) -> bool:
         """It has its own terminal, and all its data comes from the roster."""
         return self.row.runtime == "tmux"

@@ -18,7 +18,6 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.widgets.option_list import Option
 
-from gshtui.bus.agent_data import state_word
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import one_line
 from gshtui.ui.conversation.conversation_feature import ConversationFeature
@@ -185,7 +184,7 @@ async def listed_entries(window: PaletteHost) -> list[PaletteEntry]:
     conversation = window.part(ConversationFeature)
     for row in await _agents(window):
         if row.pane and row.status != "lost":
-            detail = f"{row.id} · {state_word(row.status)} · in a tab"
+            detail = f"{row.id} · {row.state} · in a tab"
             run = partial(_open_agent, window, row)
             label = f"Open {one_line(row.name, 60)}"
             found.append(PaletteEntry(f"agent:{row.id}", label, detail, run, words="terminal conversation"))
