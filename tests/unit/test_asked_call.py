@@ -441,8 +441,9 @@ def test_an_edit_of_the_same_file_that_makes_another_change_is_not_taken_for_the
     asked = asks(shown, "Do you want to make this edit to notes.txt?", partial=partial)
     given = {"file_path": str(tmp_path / "notes.txt"), "old_string": "two", "new_string": "22"}
     assert with_call(asked, transcript(tmp_path, ("Edit", given)), tmp_path).diff
-    named = replace(asked, subject="Do you want to make this edit to my_notes.txt?")
-    assert with_call(named, transcript(tmp_path, ("Edit", given)), tmp_path) == named
+    for name in ("my_notes.txt", "notes.txt.bak"):
+        named = replace(asked, subject=f"Do you want to make this edit to {name}?")
+        assert with_call(named, transcript(tmp_path, ("Edit", given)), tmp_path) == named
     for other in ({"old_string": "one"}, {"new_string": "33"}):
         assert with_call(asked, transcript(tmp_path, ("Edit", given | other)), tmp_path) == asked
 

@@ -161,7 +161,7 @@ def _told(
 def _is_named(name: str, text: str) -> bool:
     """Whether a text has a file's name, and not only as a part of another one's."""
     return any(
-        not (_NAME.match(before[-1:]) or _NAME.match(after[:1].replace(".", "")))
+        not (_NAME.match(before[-1:]) or _NAME.match(after[:2].lstrip(".")))
         for before, after in pairwise(text.split(name))
     )
 
