@@ -30,9 +30,19 @@ from gshtui.bus.events.context_events import OutputTruncated
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.messages import Message, Picture, ResultStatus, Text, ToolCall, ToolResult, png_text
 from gshtui.commands.command_errors import command_error
-from gshtui.commands.declaration import Assessment, Caller, CommandError, Drawing, Effect, Invocation, Outcome
+from gshtui.commands.declaration import (
+    Assessment,
+    Caller,
+    CommandError,
+    Drawing,
+    Effect,
+    Invocation,
+    Outcome,
+    UnknownCommand,
+)
 from gshtui.commands.execution import run_parsed
 from gshtui.commands.language import validate
+from gshtui.commands.line_parser import ACTION
 from gshtui.commands.line_values import LANGUAGE, Variables
 from gshtui.commands.registry import AnyCommand, Registry, may_run
 from gshtui.commands.schema import lowered
@@ -166,9 +176,9 @@ class Toolbox:
         shown = one_line(written_name(name.removeprefix("./")), 200)
         invocation = self._invocation(call, session)
         try:
-            command = self._usable(call)
-            parameters = validate(command, call.arguments)
-            assessment = await assess(command, invocation, parameters, call.arguments)
+            command, arguments = self._usable(call)
+            parameters = validate(command, arguments)
+            assessment = await assess(command, invocation, parameters, arguments)
             asked = Call(self._agent, session, call.id, READ, call.arguments)
             decided = await self._gate.decide(asked, assessment)
             if not (isinstance(decided, Verdict) and decided.allowed):
@@ -258,7 +268,10 @@ class Toolbox:
             yield group
 
     def _is_read(self, call: ToolCall) -> bool:
-        return call.name in self._registry and self._registry.get(call.name).effect is Effect.READ
+        try:
+            return self._registry.called(call.name, call.arguments)[0].effect is Effect.READ
+        except UnknownCommand:
+            return False
 
     async def _run_one(
         self,
@@ -319,7 +332,9 @@ class Toolbox:
     async def _run_stage(self, session: str, command: AnyCommand, parameters: Any) -> Outcome:
         """Run a command of a line as a call of its own. Raises `CommandError`: it was not allowed, or failed."""
         arguments: dict[str, Any] = parameters.model_dump(mode="json", exclude_unset=True)
-        call = ToolCall(f"{_WITHIN}{new_id()}", command.name, arguments)
+        if word := command.name.removeprefix(command.first_word).strip():
+            arguments = {ACTION: word, **arguments}
+        call = ToolCall(f"{_WITHIN}{new_id()}", command.first_word, arguments)
         results: dict[str, ToolResult] = {}
         stage = _Stage(parameters)
         await self._run_one(call, session, call.id, f"{call.id}-results/0", results, stage)
@@ -332,7 +347,7 @@ class Toolbox:
         invocation = self._invocation(call, session)
         hooked = HookVerdict()
         try:
-            command = self._usable(call)
+            command, _ = self._usable(call)
             if self._hooks is not None and self._hooks.act_on(call.name):
                 await self._keep_files(command, None)  # hooks are programs, which may change any
             if self._hooks is not None:
@@ -344,7 +359,7 @@ class Toolbox:
             changed = hooked.changed is not None
             if hooked.changed is not None:  # the guard judges what will run
                 call = msgspec.structs.replace(call, arguments={**call.arguments, **hooked.changed})
-            arguments, remark = call.arguments, ""
+            (command, arguments), remark = self._usable(call), ""
             if command.effect is Effect.READ:
                 arguments, remark = lowered(command, arguments)
             parameters = stage.parameters if stage is not None and not changed else validate(command, arguments)
@@ -360,7 +375,7 @@ class Toolbox:
             self._announce(call, session, message, "")  # it gets a result like every call, so it has begun
             raise
         self._announce(call, session, message, assessment.subject)
-        asked = Call(self._agent, session, call.id, command.name, call.arguments)
+        asked = Call(self._agent, session, call.id, command.first_word, call.arguments)
         with self._waiting():
             verdict = await self._gate.review(asked, assessment)
         if not verdict.allowed:
@@ -453,21 +468,24 @@ class Toolbox:
         shown = text if self._redact is None else self._redact(text)
         self._bus.publish(ToolOutput(agent=self._agent, session=session, call=call, text=shown))
 
-    def _usable(self, call: ToolCall) -> AnyCommand:
-        """The command of a call. Raises `CommandError`: the agent may not use it."""
+    def _usable(self, call: ToolCall) -> tuple[AnyCommand, dict[str, Any]]:
+        """The command of a call, and its parameters. Raises `CommandError`: the agent may not use it."""
         if call.broken:
             raise CommandError(
                 f"The arguments of {call.name} are not one JSON object, so nothing was run.",
                 hint="Send the call again with complete arguments.",
             )
-        command = self._registry.meant(call.name, call.arguments) if call.name in self._registry else None
+        command, given = None, dict[str, Any]()
+        if call.name in self._registry:
+            command, given = self._registry.called(call.name, call.arguments)
         if command is None or not _is_usable(command, call) or not may_run(command, Caller(self._agent, is_agent=True)):
             near = difflib.get_close_matches(call.name, [tool.name for tool in self._registry.tools()], n=3)
             hint = f"Did you mean {' or '.join(near)}?" if near else f"`{FIND_TOOL}` lists them."
             hint = HINTS.get(call.name.lower(), hint)
             has_hint = bool(near) or call.name.lower() in HINTS or FIND_TOOL in self._registry
-            raise CommandError(f"{call.name} is not one of your tools.", hint=hint if has_hint else "")
-        return command
+            name = call.name if command is None else command.name
+            raise CommandError(f"{name} is not one of your tools.", hint=hint if has_hint else "")
+        return command, given
 
     async def _shortened(
         self, call: ToolCall, session: str, block: str, outcome: Outcome, status: ResultStatus, duration: float

@@ -85,6 +85,7 @@ def group(
     complete: Complete | None = None,
     opens: str = "",
     description: str = "",
+    **as_tool: Any,
 ) -> AnyCommand:
     """The group of these actions, each of which has a word.
 
@@ -94,6 +95,7 @@ def group(
         otherwise: the word that is left out before anything else, where that is another one: `mode edit`.
         synonyms: other words for one, each with its own; by default, those of the shell.
         access: of the group; an action can be for people only by itself.
+        as_tool: what a `Command` that agents get as a tool says of itself: a call names its word as `action`.
     """
 
     def command(action: AnyAction) -> AnyCommand:
@@ -112,6 +114,7 @@ def group(
             assess=assess or _assess(action),
             complete=complete,
             actions=(action,),
+            **as_tool,
         )
 
     words = {action.parameters.WORD: command(action) for action in actions if action.parameters.WORD}
@@ -143,6 +146,7 @@ def group(
         bare=f"{name} {bare}" if otherwise else "",
         words={**words, **{other: words[word] for other, word in also.items() if word in words}},
         shell=shell,
+        **as_tool,
     )
 
 

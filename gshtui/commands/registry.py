@@ -6,7 +6,7 @@ It refuses two commands with the same name, and never gives an agent a command t
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -23,6 +23,7 @@ from gshtui.commands.declaration import (
     UnknownCommand,
     Where,
 )
+from gshtui.commands.line_parser import ACTION
 from gshtui.commands.shell_form import ShellGroup
 from gshtui.text.similar_names import similar_names
 
@@ -176,6 +177,17 @@ class Registry:
         command = self.get(name)
         other = next((command.instead[one] for one in given if one in command.instead), "")
         return self.get(other) if other else command
+
+    def called(self, name: str, arguments: Mapping[str, Any]) -> tuple[AnyCommand, dict[str, Any]]:
+        """The command that a model's call is of, and its parameters: a call of a group names the word as `action`.
+        Raises `UnknownCommand`.
+        """
+        command, given = self.meant(name, arguments), dict(arguments)
+        if not command.words:
+            return command, given
+        word = given.pop(ACTION, None)
+        given = {name: value for name, value in given.items() if value is not None}
+        return (self.get(f"{command.name} {word}") if word else command), given
 
     def get(self, name: str) -> AnyCommand:
         """The command of this name or alias. Raises `UnknownCommand`: there is none; the text names the nearest."""

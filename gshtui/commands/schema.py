@@ -8,8 +8,9 @@ from typing import Any
 from annotated_types import Le
 from pydantic import JsonValue, model_validator
 
-from gshtui.commands.declaration import Parameters
-from gshtui.commands.registry import AnyCommand
+from gshtui.commands.declaration import Access, Parameters
+from gshtui.commands.line_parser import ACTION
+from gshtui.commands.registry import AnyCommand, own_words
 from gshtui.system.json_types import is_object, obj
 
 
@@ -53,13 +54,38 @@ _FAR = 600
 
 
 def tool_schema(command: AnyCommand) -> dict[str, Any]:
-    """JSON schema of an object with the command's parameters; references are resolved in place."""
+    """JSON schema of an object with the command's parameters; references are resolved in place. Of a group: the word as
+    `action`, and what the words have that agents can use.
+    """
+    words = [word for word in own_words(command) if command.words and _is_shared(command.words[word])]
+    if words:
+        return _group_schema({word: tool_schema(command.words[word]) for word in words})
     schema: Schema = command.parameters.model_json_schema()
     definitions = obj(schema.pop("$defs", None))
     plain = _plain_fields(schema, definitions)
     plain.setdefault("properties", {})
     plain.pop("description", None)
     return plain
+
+
+def _is_shared(command: AnyCommand) -> bool:
+    return command.access is not Access.HUMAN_ONLY
+
+
+def _group_schema(words: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Parameters of several words are said once, with the words that have them."""
+    having: dict[str, list[str]] = {}
+    fields: dict[str, dict[str, Any]] = {}
+    for word, schema in words.items():
+        for field, about in schema["properties"].items():
+            having.setdefault(field, []).append(word)
+            fields.setdefault(field, about)
+    for field, its in having.items():
+        if len(its) < len(words):
+            said = fields[field].get("description", "")
+            fields[field] = {**fields[field], "description": f"{', '.join(its)}: {said}".removesuffix(": ")}
+    action: dict[str, Any] = {"type": "string", "enum": list(words)}
+    return {"type": "object", "additionalProperties": False, "properties": {ACTION: action, **fields}}
 
 
 def lean_schema(command: AnyCommand, *, rare: bool = False) -> dict[str, Any]:

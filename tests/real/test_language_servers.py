@@ -67,8 +67,8 @@ class CodeHarness(ToolHarness):
         return outcome.text.partition("\n")[2]
 
     async def code(self, action: str, **arguments: Any) -> str:
-        command = self.commands["code"]
-        return (await command.handler(self.invocation(), command.parameters(action=action, **arguments))).text
+        command = self.commands["code"].words[action]
+        return (await command.handler(self.invocation(), command.parameters(**arguments))).text
 
 
 @asynccontextmanager
@@ -114,7 +114,7 @@ async def test_an_edit_is_told_what_it_brought(tmp_path: Path, kind: str) -> Non
         assert "│ a.fake:1:1 error: away" in outcome.text
         assert outcome.diff
         assert code.starts == 1
-        assert await code.code("diagnostics", name="a.fake") == (
+        assert await code.code("diagnostics", path="a.fake") == (
             "1 problem in a.fake:\n│ a.fake:1:1 error: away (fake bad-line)"
         )
 
@@ -138,7 +138,9 @@ async def test_questions_about_symbols(tmp_path: Path) -> None:
         ):
             code.write_file("b.txt", "")
             with pytest.raises(ExpectedError, match=error):
-                await code.code(action, name="nothing", path=path)
+                await code.code(
+                    action, path=path, **({} if action in ("outline", "diagnostics") else {"name": "nothing"})
+                )
 
 
 FAULTS = {
@@ -199,7 +201,7 @@ async def test_nothing_that_a_server_says_drives_a_terminal_or_floods_a_model(tm
         said = await code.write("a.fake", "x\n")
         assert "error" in said
         assert "No new problems" in await code.write("a.fake", "y\n")  # it says the same of every text
-        for text in (await code.write("b.fake", "x\n"), await code.code("diagnostics", name="a.fake")):
+        for text in (await code.write("b.fake", "x\n"), await code.code("diagnostics", path="a.fake")):
             assert not set(text) & {"\x1b", "\x07", "\u202e"}
             assert len(text) < 20_000
             assert all(line.startswith(("│", "[", "200 ")) for line in text.splitlines())
@@ -217,7 +219,7 @@ async def test_where_no_server_may_run_an_edit_is_as_it_was(tmp_path: Path) -> N
     async with code_of(tmp_path / "untrusted", "usual", trusted=False) as code:
         assert await code.write("a.fake", "BAD\n") == ""
         with pytest.raises(LanguageServerError, match="not trusted"):
-            await code.code("diagnostics", name="a.fake")
+            await code.code("diagnostics", path="a.fake")
         assert "This folder is not trusted" in await code.code("servers")
         assert code.starts == 0
     async with code_of(tmp_path / "off", "usual", enabled=False) as code:

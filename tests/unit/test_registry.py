@@ -1,9 +1,23 @@
 """The registry: commands that are made when they are first asked for, in the place where they were offered."""
 
+from typing import ClassVar
+
 import pytest
 
-from gshtui.commands.declaration import Command, Invocation, Outcome, Parameters, UsageError
+from gshtui.commands.declaration import (
+    Access,
+    Action,
+    Command,
+    Invocation,
+    Outcome,
+    Parameters,
+    Returns,
+    UnknownCommand,
+    UsageError,
+)
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand, Registry
+from gshtui.commands.schema import tool_schema
 
 
 async def nothing(_invocation: Invocation, _parameters: Parameters) -> Outcome:
@@ -69,3 +83,44 @@ def test_a_wrong_name_is_told_the_near_ones_of_offers_too() -> None:
     with pytest.raises(UsageError, match="compakt") as raised:
         registry.get("compakt")
     assert "compact" in raised.value.hint
+
+
+class _OfPlant(Parameters):
+    COMMAND: ClassVar[str] = "plant"
+    name: str
+
+
+class ShowPlant(_OfPlant, Returns[Outcome]):
+    """Show a plant."""
+
+    WORD: ClassVar[str] = "show"
+
+
+class WaterPlant(_OfPlant, Returns[Outcome]):
+    """Water a plant."""
+
+    WORD: ClassVar[str] = "water"
+    litres: int = 1
+
+
+class RemovePlant(_OfPlant, Returns[Outcome]):
+    """Remove a plant."""
+
+    WORD: ClassVar[str] = "rm"
+    how: str = ""
+
+
+def test_a_model_calls_a_group_by_its_word_and_sees_only_what_it_may_use() -> None:
+    words = (
+        Action(ShowPlant, nothing, lambda _, outcome: outcome),
+        Action(WaterPlant, nothing, lambda _, outcome: outcome),
+        Action(RemovePlant, nothing, lambda _, outcome: outcome, access=Access.HUMAN_ONLY),
+    )
+    registry = Registry([group("plant", "Plants", *words, family="plants", bare="", tool=True)])
+    fields = tool_schema(registry.get("plant"))["properties"]
+    assert fields["action"] == {"type": "string", "enum": ["show", "water"]}
+    assert (set(fields), fields["litres"]["description"]) == ({"action", "name", "litres"}, "water")
+    command, given = registry.called("plant", {"action": "water", "name": "fern", "litres": None})
+    assert (command.parameters, given, command.first_word) == (WaterPlant, {"name": "fern"}, "plant")
+    with pytest.raises(UnknownCommand):
+        registry.called("plant", {"action": "eat"})

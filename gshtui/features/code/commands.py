@@ -10,7 +10,7 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import msgspec
 from msgspec.structs import replace
@@ -20,19 +20,16 @@ from gshtui.commands.declaration import (
     Access,
     Action,
     Assessment,
-    Command,
     CommandError,
     Effect,
+    Incomplete,
     Invocation,
     Outcome,
     Parameters,
     Returns,
-    UsageError,
-    Word,
 )
-from gshtui.commands.group import Family
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
-from gshtui.commands.schema import ToolParameters
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.features.code import code_queries
 from gshtui.features.code.code_queries import Asked, CodePlace
@@ -143,6 +140,7 @@ class FindSymbols(_OfSymbol, Returns[CodePlaces]):
 
     WORD: ClassVar[str] = "symbols"
     SHELL = _shell("Find symbols by name.", "name", "path")
+    name: Annotated[str, ShellOption(required=True)] = Field(default="", description="A part of it; empty: of a file.")
 
 
 class FindDefinition(_OfSymbol, Returns[CodePlaces]):
@@ -182,78 +180,34 @@ class RestartLanguageServers(Parameters, Returns[ServersRestarted]):
     name: str = Field(default="", description="The server; empty: all of them.")
 
 
-class CodeParameters(ToolParameters):
-    """What to find out about which code."""
-
-    SHELL = ShellGroup(
-        "Outlines, problems and symbols of code.", "What language servers and grammars know of your code."
-    )
-    action: Literal["outline", "diagnostics", "symbols", "definition", "references", "hover", "servers", "restart"] = (
-        Field(default="servers", description="What to find out")
-    )
-    name: Word = Field(default=Word(), description="The symbol; for outline and diagnostics the file")
-    path: Word = Field(default=Word(), description="A file that the symbol is in")
-    line: int = Field(default=0, ge=0, description="Its line; 0: the first that has it")
-
-
-def _bound(given: CodeParameters) -> Parameters:
-    match given.action:
-        case "outline":
-            if not (path := given.path or given.name):
-                raise UsageError("outline needs a file.", hint="For example: code outline src/app.py")
-            return ShowOutline(path=path)
-        case "diagnostics":
-            return ListProblems(path=given.path or given.name)
-        case "servers":
-            return ListLanguageServers()
-        case "restart":
-            return RestartLanguageServers(name=given.name)
-        case _:
-            pass
-    if not given.name and not (given.action == "symbols" and given.path):
-        raise UsageError(f"{given.action} needs a symbol.", hint=f"For example: code {given.action} NAME src/app.py")
-    kinds = {one.WORD: one for one in (FindSymbols, FindDefinition, FindReferences, ShowHover)}
-    return kinds[given.action](name=given.name, path=given.path, line=given.line)
-
-
 def commands(paths: FilePaths, servers: Callable[[], LanguageServers]) -> list[AnyCommand]:
     """The family. `servers`: those of the hub, made when they are first needed."""
     handlers = _CodeHandlers(paths, servers)
-
-    family = Family[CodeParameters](
-        _bound,
-        Action(ShowOutline, handlers.outline, _outline_text),
-        Action(ListProblems, handlers.problems, _problems_text),
-        Action(FindSymbols, handlers.symbols, _places_text),
-        Action(FindDefinition, handlers.definition, _places_text),
-        Action(FindReferences, handlers.references, _places_text),
-        Action(ShowHover, handlers.hover, _hover_text),
-        Action(ListLanguageServers, handlers.list_servers, _servers_text),
-        Action(RestartLanguageServers, handlers.restart, _restarted_text, access=Access.HUMAN_ONLY),
-    )
-
+    places = ("name", "path", "line")
     return [
-        Command(
+        group(
             "code",
             "Outlines, problems, definitions and uses of code",
-            CodeParameters,
-            family.handle,
-            effect=Effect.READ,
-            positions=("action", "name", "path", "line"),
-            description=DESCRIPTION,
+            Action(ShowOutline, handlers.outline, _outline_text),
+            Action(ListProblems, handlers.problems, _problems_text),
+            Action(FindSymbols, handlers.symbols, _places_text, positions=places),
+            Action(FindDefinition, handlers.definition, _places_text, positions=places),
+            Action(FindReferences, handlers.references, _places_text, positions=places),
+            Action(ShowHover, handlers.hover, _hover_text, positions=places),
+            Action(ListLanguageServers, handlers.list_servers, _servers_text),
+            Action(RestartLanguageServers, handlers.restart, _restarted_text, access=Access.HUMAN_ONLY),
             family="files",
+            bare="servers",
+            shell=ShellGroup(
+                "Outlines, problems and symbols of code.", "What language servers and grammars know of your code."
+            ),
+            assess=handlers.assess,
+            complete=path_location.complete_path,
+            description=DESCRIPTION,
             tool=True,
             acts=True,
-            assess=handlers.assess,
-            complete=_complete,
-            actions=family.actions,
-            bind=family.bind,
         )
     ]
-
-
-async def _complete(invocation: Invocation, parameter: str, typed: str) -> list[str]:
-    return await path_location.complete_path(invocation, "path" if parameter == "name" else parameter, typed)
 
 
 class _CodeHandlers:
@@ -263,12 +217,11 @@ class _CodeHandlers:
         self._paths = paths
         self._servers = servers
 
-    async def assess(self, invocation: Invocation, given: CodeParameters) -> Assessment:
+    async def assess(self, invocation: Invocation, wanted: Returns[object]) -> Assessment:
         """Judge it as reading the file that it names. Raises `ExpectedError`."""
-        wanted = _bound(given)
         path = str(getattr(wanted, "path", ""))
         name = str(getattr(wanted, "name", ""))
-        subject = one_line(literal(" ".join(filter(None, (given.action, name, path)))), 200)
+        subject = one_line(literal(" ".join(filter(None, (wanted.WORD, name, path)))), 200)
         if not path:
             return Assessment(Effect.READ, subject)
         return read.reading(await self._locate(invocation, path), "code")
@@ -290,6 +243,8 @@ class _CodeHandlers:
 
     async def symbols(self, invocation: Invocation, wanted: FindSymbols) -> CodePlaces:
         """Raises `CommandError`, `LanguageServerError`."""
+        if not (wanted.name or wanted.path):
+            raise Incomplete("symbols needs a symbol.", hint="For example: code symbols NAME src/app.py")
         found = await code_queries.find_symbols(self._servers(), await self._asked(invocation, wanted))
         return self._places(invocation, wanted.name, "symbol", found)
 

@@ -202,7 +202,8 @@ class RemoteTools:
                 self.facts = msgspec.structs.replace(self.facts, branch=answer.branch)
             return remote_calls.outcome_of(answer)
 
-        return replace(command, handler=run, assess=assess, complete=None, actions=(), bind=None)
+        words = {word: self.acting(one, files) for word, one in command.words.items()}
+        return replace(command, handler=run, assess=assess, complete=None, actions=(), words=words)
 
     def _named(self, found: Assessment) -> Assessment:
         """With the machine, for the person who is asked."""
