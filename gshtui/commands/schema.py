@@ -59,7 +59,7 @@ def tool_schema(command: AnyCommand) -> dict[str, Any]:
     """
     words = [word for word in own_words(command) if command.words and _is_shared(command.words[word])]
     if words:
-        return _group_schema({word: tool_schema(command.words[word]) for word in words})
+        return _group_schema({word: tool_schema(command.words[word]) for word in words}, command.parameters.WORD)
     schema: Schema = command.parameters.model_json_schema()
     definitions = obj(schema.pop("$defs", None))
     plain = _plain_fields(schema, definitions)
@@ -72,8 +72,8 @@ def _is_shared(command: AnyCommand) -> bool:
     return command.access is not Access.HUMAN_ONLY
 
 
-def _group_schema(words: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Parameters of several words are said once, with the words that have them."""
+def _group_schema(words: dict[str, dict[str, Any]], usual: str) -> dict[str, Any]:
+    """Parameters of several words are said once, with the words that have them. `usual`: the word that is left out."""
     having: dict[str, list[str]] = {}
     fields: dict[str, dict[str, Any]] = {}
     for word, schema in words.items():
@@ -84,7 +84,7 @@ def _group_schema(words: dict[str, dict[str, Any]]) -> dict[str, Any]:
         if len(its) < len(words):
             said = fields[field].get("description", "")
             fields[field] = {**fields[field], "description": f"{', '.join(its)}: {said}".removesuffix(": ")}
-    action: dict[str, Any] = {"type": "string", "enum": list(words)}
+    action: dict[str, Any] = {"type": "string", "enum": list(words), "default": usual}
     return {"type": "object", "additionalProperties": False, "properties": {ACTION: action, **fields}}
 
 

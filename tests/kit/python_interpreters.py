@@ -131,8 +131,8 @@ class PythonHarness:
 
     async def do(self, action: str, *, session: str = "s1", **more: Any) -> Outcome:
         """As a person at the window does."""
-        parameters = self.command.parameters(action=action, **more)
-        return await self.command.handler(self.invocation(session=session, person=True), parameters)
+        command = self.command.words[action]
+        return await command.handler(self.invocation(session=session, person=True), command.parameters(**more))
 
     async def assess(self, code: str, **more: Any) -> Assessment:
         assert self.command.assess is not None

@@ -118,7 +118,7 @@ async def test_a_person_shares_the_interpreter_of_the_agent_in_front(python: Pyt
     assert shown.data["variables"] == [{"name": "numbers", "type": "list", "size": "3", "preview": "[1, 2, 3]"}]
     assert "| numbers | list | 3 | [1, 2, 3] |" in shown.text
     assert (await python.do("run", code="sum(numbers)")).text == "6"
-    assert (await python.do("", code="")).text == shown.text, "the bare name shows them"
+    assert python.command.bare == "python show"
 
 
 async def test_a_restart_says_what_went(python: PythonHarness) -> None:
@@ -193,7 +193,7 @@ async def test_the_question_shows_the_whole_block_and_where_it_runs(python: Pyth
     assert found.subject == "first() (+1 lines)"
     assert "no network" in found.detail
     assert "⟨U+202E⟩" in found.detail
-    assert (await python.assess("", action="show")).effect is Effect.READ
+    assert (await python.assess("", restart=True)).effect is Effect.READ
 
 
 async def test_without_a_sandbox_each_block_asks_and_none_slips_out(tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ async def test_sessions_with_programs_are_calls_of_the_terminal_tool(python: Pyt
 
 async def test_what_cannot_be_run(python: PythonHarness) -> None:
     with pytest.raises(CommandError, match="no code"):
-        await python.run(" \n", action="run")
+        await python.run(" \n")
     with pytest.raises(CommandError, match="longer than"):
         await python.run("#" * 300_000)
 

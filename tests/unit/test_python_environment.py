@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.commands.declaration import UsageError
+from gshtui.commands.declaration import Access
 from gshtui.python.interpreter import InterpreterError
 from gshtui.python.python_environment import install, install_plan
 from gshtui.settings.settings_tables import Python as PythonSettings
@@ -61,8 +61,7 @@ async def test_a_person_is_shown_the_commands_and_they_are_run(tmp_path: Path, u
     assert done.text.startswith(f"Installed into {venv}: requests, pandas.")
     assert Path(f"{uv}.log").read_text("utf-8").splitlines() == [f"venv --quiet {venv}", fill]
     assert "installed some" in "".join(python.live)
-    with pytest.raises(UsageError, match="for people only"):
-        await python.run(action="install")
+    assert python.command.words["install"].access is Access.HUMAN_ONLY
     await python.close()
 
 

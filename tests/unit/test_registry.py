@@ -116,9 +116,9 @@ def test_a_model_calls_a_group_by_its_word_and_sees_only_what_it_may_use() -> No
         Action(WaterPlant, nothing, lambda _, outcome: outcome),
         Action(RemovePlant, nothing, lambda _, outcome: outcome, access=Access.HUMAN_ONLY),
     )
-    registry = Registry([group("plant", "Plants", *words, family="plants", bare="", tool=True)])
+    registry = Registry([group("plant", "Plants", *words, family="plants", bare="show", tool=True)])
     fields = tool_schema(registry.get("plant"))["properties"]
-    assert fields["action"] == {"type": "string", "enum": ["show", "water"]}
+    assert fields["action"] == {"type": "string", "enum": ["show", "water"], "default": "show"}
     assert (set(fields), fields["litres"]["description"]) == ({"action", "name", "litres"}, "water")
     command, given = registry.called("plant", {"action": "water", "name": "fern", "litres": None})
     assert (command.parameters, given, command.first_word) == (WaterPlant, {"name": "fern"}, "plant")

@@ -6,7 +6,7 @@ Registers nothing by itself; the hub calls `commands` and registers what it retu
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import msgspec
 from pydantic import Field
@@ -15,7 +15,6 @@ from gshtui.commands.declaration import (
     Access,
     Action,
     Assessment,
-    Command,
     Effect,
     Invocation,
     Mark,
@@ -27,9 +26,8 @@ from gshtui.commands.declaration import (
     UsageError,
     View,
 )
-from gshtui.commands.group import Family
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
-from gshtui.commands.schema import FOR_PEOPLE, ToolParameters
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.python.interpreters import TOOL, lost_text
 from gshtui.python.protocol import Variable
@@ -48,28 +46,14 @@ model, output(data), CliSession(command) to talk to a program in the shared shel
 interrupt, exit). Between calls it stands still, threads and all."""
 
 
-class PythonParameters(ToolParameters):
-    """What to run, or what to do with the interpreter."""
-
-    SHELL = ShellGroup("The Python of agents.", "The Python that agents run their blocks with.")
-    action: Literal["", "run", "show", "restart", "interrupt", "install"] = Field(
-        default="",
-        description="run a block, show the variables, restart, interrupt, install packages",
-        json_schema_extra=FOR_PEOPLE,
-    )
-    code: Annotated[str, Mark.VERBATIM] = Field(default="", description="Python source")
-    timeout: float = Field(default=0, ge=0, description="Seconds; 0: 120; at most an hour")
-    restart: bool = Field(default=False, description="Start with a new interpreter: all variables are lost")
-
-
 class RunPython(Parameters, Returns[Outcome]):
     """Run CODE in the agent's interpreter, with its variables."""
 
     COMMAND: ClassVar[str] = TOOL
     WORD: ClassVar[str] = "run"
-    code: str = ""
-    timeout: float = 0
-    restart: bool = False
+    code: Annotated[str, Mark.VERBATIM] = Field(default="", description="Python source")
+    timeout: float = Field(default=0, ge=0, description="Seconds; 0: 120; at most an hour")
+    restart: bool = Field(default=False, description="Start with a new interpreter: all variables are lost")
 
 
 class PythonState(msgspec.Struct, frozen=True):
@@ -156,6 +140,8 @@ def commands(tool: PythonTool) -> list[AnyCommand]:
     interpreters = tool.interpreters
 
     async def run(invocation: Invocation, wanted: RunPython) -> Outcome:
+        if not wanted.code.strip() and not wanted.restart:
+            raise UsageError("There is no code to run.", hint="For example: python run 1 + 1")
         return await tool.run(invocation, wanted.code, wanted.timeout, restart=wanted.restart)
 
     async def show(invocation: Invocation, _: ShowPython) -> PythonState:
@@ -199,63 +185,39 @@ def commands(tool: PythonTool) -> list[AnyCommand]:
         await install(planned, interpreters.environ, invocation.output)
         return PythonInstalled(planned)
 
-    family = Family[PythonParameters](
-        _bound,
-        Action(RunPython, run, lambda _, outcome: outcome, effect=Effect.EXECUTE),
-        Action(ShowPython, show, _state_text),
-        Action(RestartPython, restart, _restarted_text, shows=_restarted_toast),
-        Action(InterruptPython, interrupt, _interrupted_text, shows=_interrupted_toast),
-        Action(
-            InstallPackages,
-            install_packages,
-            _installed_text,
-            asks=asks_install,
-            access=Access.HUMAN_ONLY,
-            effect=Effect.NETWORK,
-        ),
-    )
-
-    async def assess(invocation: Invocation, parameters: PythonParameters) -> Assessment:
-        wanted = _bound(parameters)
+    async def assess(invocation: Invocation, wanted: Returns[object]) -> Assessment:
         if isinstance(wanted, RunPython) and wanted.code.strip():
             return await tool.assess(invocation, wanted.code)
-        return Assessment(Effect.READ, parameters.action or "restart")
+        return Assessment(Effect.READ, "restart" if isinstance(wanted, RunPython) else wanted.WORD)
 
     return [
-        Command(
+        group(
             TOOL,
             "Run Python that keeps its variables, and see them",
-            PythonParameters,
-            family.handle,
-            access=Access.AGENT_PRIMARY,
-            effect=Effect.EXECUTE,
-            positions=("action", "code"),
-            description=DESCRIPTION,
+            Action(RunPython, run, lambda _, outcome: outcome, effect=Effect.EXECUTE, positions=("code",)),
+            Action(ShowPython, show, _state_text),
+            Action(RestartPython, restart, _restarted_text, shows=_restarted_toast),
+            Action(InterruptPython, interrupt, _interrupted_text, shows=_interrupted_toast),
+            Action(
+                InstallPackages,
+                install_packages,
+                _installed_text,
+                asks=asks_install,
+                access=Access.HUMAN_ONLY,
+                effect=Effect.NETWORK,
+            ),
             family="run",
+            bare="show",
+            otherwise="run",
+            shell=ShellGroup("The Python of agents.", "The Python that agents run their blocks with."),
+            access=Access.AGENT_PRIMARY,
+            assess=assess,
+            description=DESCRIPTION,
             tool=True,
             does="run",
             acts=True,
-            assess=assess,
-            actions=family.actions,
-            bind=family.bind,
         )
     ]
-
-
-def _bound(given: PythonParameters) -> Parameters:
-    match given.action or ("run" if given.code or given.restart else "show"):
-        case "run":
-            if not given.code.strip() and not given.restart:
-                raise UsageError("There is no code to run.", hint="For example: python run 1 + 1")
-            return RunPython(code=given.code, timeout=given.timeout, restart=given.restart)
-        case "restart":
-            return RestartPython()
-        case "interrupt":
-            return InterruptPython()
-        case "install":
-            return InstallPackages(packages=given.code)
-        case _:
-            return ShowPython()
 
 
 def _state_text(_: Invocation, state: PythonState) -> Outcome:
