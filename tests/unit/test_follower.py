@@ -35,7 +35,7 @@ class OneProgram:
         return cancel_and_wait
 
     async def session(self, *_: object) -> Any:
-        return SimpleNamespace(last_input="do it", forget_input=lambda: None)
+        return SimpleNamespace(last_input="do it", forget_input=lambda: None, takes_code=False)
 
     async def conversation(self, *_: object) -> str:
         return "c"
@@ -92,6 +92,31 @@ async def test_what_it_asks_to_be_allowed_is_of_its_turn_unless_that_is_over_for
     await follows._answer(KEY, ROW, 5.0)
     await bus.drained()
     assert bool(heard.of(TurnFinished)) is final
+
+
+@pytest.mark.parametrize(("asks", "final", "told"), [(True, False, False), (False, False, True), (True, True, True)])
+async def test_words_that_are_followed_by_a_question_are_no_turn_that_was_too_short_to_be_noticed(
+    asks: bool, final: bool, told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing may have shown yet that it works, and the call that it is about to ask about may not be written down."""
+    monkeypatch.setattr(follower, "_LOOK_EVERY", 0.0)
+    heard = EventLog(bus := Bus())
+    follows = following(bus, tmp_path, OneProgram(over=True, final=final))
+    rest = KnownStatus("idle", "screen", time.time())
+    status: Any = SimpleNamespace(known=rest, hooked=False, version="")
+    new_turn = follows._new_turn
+
+    async def seen(row: AgentRow, began: float) -> TurnText | None:
+        turn = await new_turn(row, began)
+        status.known = KnownStatus("waiting", "screen", time.time(), question=PLAN) if asks else rest
+        return turn
+
+    monkeypatch.setattr(follows, "_new_turn", seen)
+    monkeypatch.setattr(follows, "_start_count", lambda *_: None)
+    follows._statuses[KEY] = status
+    await follows._short_turn(KEY, ROW, status)
+    await bus.drained()
+    assert bool(heard.of(TurnFinished)) is told
 
 
 async def test_one_that_could_not_be_followed_is_at_the_next_look(

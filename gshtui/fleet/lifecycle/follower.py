@@ -392,20 +392,22 @@ class AgentFollower:
                     self._start_count(key, row)
 
     async def _short_turn(self, key: _Key, row: AgentRow, status: CliStatus) -> None:
-        """Detect a turn too short to be noticed: the program is idle, and two looks show the same answer."""
+        """Detect a turn too short to be noticed: the program is idle, and two looks show the same answer, or its
+        transcript says that it is over.
+        """
         session = await self._programs.session(self._context.terminals.server(row.socket), row)
         if session.takes_code:
             await self._ran(key, row, status, session)
             return
-        before, began = "", time.time()
+        before, began, written = "", time.time(), None
         for _ in range(_LOOKS):
             await asyncio.sleep(_LOOK_EVERY)
             if status.hooked or row.id in self._worked or self._statuses.get(key) is not status:
                 return  # it says so itself, or the end of its work will be seen
-            now = ""
+            now, last, written = "", written, None
             if status.known.rests:
-                turn = await self._new_turn(row, began)
-                if turn is not None and turn.over and turn.answer.strip():
+                turn = written = await self._new_turn(row, began)
+                if turn is not None and turn.over and turn.answer.strip() and (turn.final or turn == last):
                     self._start_count(key, row)
                     self._publish_turn(session, row, turn)
                     return
