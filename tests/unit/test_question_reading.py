@@ -268,6 +268,17 @@ def test_a_sentence_of_a_programs_own_is_one_line_and_nothing_else_is_joined() -
     assert found is not None and found.question.detail == f"echo {'a' * 70}\nbelow"
 
 
+def test_the_bar_that_claude_draws_beside_a_command_of_more_rows_is_no_part_of_it() -> None:
+    """But one that the command has, in the colour of its words, is."""
+    shot = next(shot for shot in SHOTS if shot.file.match("claude/2.1.332/ask-80x24/05-command.txt"))
+    rows = ["cat <<E", "│ a │", "  b", "E"]
+    lines = commanded(shot.lines, "touch made.txt", [f"\x1b[2m│\x1b[0m {row}" for row in rows])
+    found = read("claude", lines, shot.told)
+    assert found is not None and found.question.detail == "\n".join(rows)
+    found = read("claude", commanded(shot.lines, "touch made.txt", rows), shot.told)
+    assert found is not None and found.question.detail == "\n".join(rows)
+
+
 @for_each([shot for shot in SHOTS if shot.file.match("claude/2.1.332/ask-*/05-command.txt")])
 def test_what_is_said_below_the_line_that_ends_a_command_is_no_part_of_it(shot: Shot) -> None:
     """But what looks so in a command is."""

@@ -18,7 +18,7 @@ from gshtui.programs.screen.choice_letters import lettered_choices
 from gshtui.programs.screen.choice_lists import has_further, numbered_choices, unnumbered_choices
 from gshtui.programs.screen.choice_rows import buttons_in, choice_buttons, choice_keys
 from gshtui.programs.screen.dialog_title import question_begin
-from gshtui.programs.screen.line_styles import backgrounds
+from gshtui.programs.screen.line_styles import backgrounds, undimmed
 from gshtui.programs.screen.question_words import LONGEST_SUBJECT, has_words
 from gshtui.text.cells import width
 from gshtui.text.sanitise import one_line, plain
@@ -54,7 +54,7 @@ def read_question(
     rules = profile.question
     if rules.panel:
         text = _on_panel(rules, text, lines)
-    inner = [_unframed(rules, line) for line in text]
+    inner = [_unframed(rules, line) for line in (text if rules.frame else _unbarred(text, lines))]
     found = numbered_choices(rules, text, inner, lines) or unnumbered_choices(rules, text, inner)
     if found is None and not dialog:
         found = choice_buttons(rules, text, inner, lines) or choice_keys(rules, text, inner)
@@ -70,8 +70,19 @@ def read_question(
     return ReadQuestion(OpenQuestion(question_id(subject, detail, ()), subject, detail, overflows=overflows))
 
 
+_BAR = "│"
 _SHOWN = 16
 """Most lines that are shown of what cannot be read exactly."""
+
+
+def _unbarred(text: Sequence[str], lines: Sequence[str]) -> list[str]:
+    """The lines with a blank for a dim bar in front of words that are not dim: the program has drawn it."""
+    found = list(text)
+    for row, (line, bright) in enumerate(zip(text, undimmed(lines), strict=False)):
+        at = len(line) - len(line.lstrip())
+        if line[at : at + 1] == _BAR and bright[: at + 1].isspace() and bright.strip():
+            found[row] = f"{line[:at]} {line[at + 1 :]}"
+    return found
 
 
 def _unframed(rules: QuestionRules, line: str) -> str:
