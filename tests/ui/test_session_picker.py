@@ -236,3 +236,12 @@ async def test_a_key_that_has_nothing_to_change_says_so(key: str) -> None:
             await pressed(pilot, "up")
         await pressed(pilot, key)
         assert [one.message for one in app._notifications] and not app.source.asked
+
+
+@pytest.mark.parametrize("width", [61, 80, 119, 120, 121, 157, 200, 201])
+async def test_the_rows_are_laid_out_at_once_for_the_cells_that_they_get(width: int) -> None:
+    app = PickerHost()
+    filled: list[int] = []
+    app.picker.fill = lambda: filled.append(app.picker.room)  # type: ignore[method-assign]
+    async with app.run_test(size=(width, 24)):
+        assert filled and set(filled) == {app.picker.room}

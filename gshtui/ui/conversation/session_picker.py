@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 NEW = "new"
 WIDE = 110
 """Columns from which on the preview is beside the list."""
+_BESIDE = 0.38
+"""Its share of both, as in `styles/screens.tcss`."""
 _PREVIEWED = 12
 _SEARCHED = 3
 """Letters from which on the messages are searched."""
@@ -131,6 +133,10 @@ class SessionsScreen(Picker):
                 with Vertical(classes="session-preview"):
                     yield Preview(id="preview")
             yield Static("", classes="dialog-hint", markup=False)
+
+    def room_to_be(self) -> int:
+        room = super().room_to_be()
+        return room - int((room + 1) * _BESIDE) if app_of(self).size.width >= WIDE else room
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= WIDE, "-wide")

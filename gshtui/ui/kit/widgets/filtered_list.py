@@ -74,9 +74,9 @@ class FilteredList(Box[_R]):
     @property
     def room(self) -> int:
         """Cells of a row."""
-        return max(20, self.choices.scrollable_content_region.width or self._to_be())
+        return max(20, self.choices.scrollable_content_region.width or self.room_to_be())
 
-    def _to_be(self) -> int:
+    def room_to_be(self) -> int:
         """Cells of a row in a dialog that is not laid out yet: what is painted first is right."""
         size, styles, listed = app_of(self).size, self.query_one(".dialog").styles, self.choices.styles
         widths = [one.resolve(size, size) for one in (styles.width, styles.max_width) if one is not None]
