@@ -184,3 +184,13 @@ async def test_the_keys_of_a_question_stand_below_its_panel_and_those_of_the_sid
         assert app.focused is app.bench.panes["agents"]
         keys = str(bar.render())
         assert len(keys) - len(keys.lstrip()) == 1
+
+
+async def test_the_bar_is_drawn_anew_together_with_what_gets_the_focus(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = Window()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        drawn: list[object] = []
+        monkeypatch.setattr(app.bench.query_one(KeyBar), "refresh", lambda: drawn.append(app.focused))
+        app.bench.set_focus(app.bench.panes["agents"])
+        assert drawn == [app.bench.panes["agents"]]

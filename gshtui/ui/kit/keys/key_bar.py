@@ -39,7 +39,7 @@ class KeyBar(Widget):
 
     def on_mount(self) -> None:
         signal = cast("Signal[Any]", self.screen.bindings_updated_signal)  # pyright: ignore[reportUnknownMemberType]
-        signal.subscribe(self, self._updated)
+        signal.subscribe(self, self._updated, immediate=True)  # drawn with what has the focus now
 
     def _updated(self, _: object) -> None:
         self.refresh()
