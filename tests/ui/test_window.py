@@ -50,6 +50,7 @@ from gshtui.ui.kit.keys.key_table import KEYS
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.widgets.dialogs import ConfirmScreen
+from gshtui.ui.kit.widgets.tabs import TabPane
 from gshtui.ui.prompt.prompt_status import PromptStatus
 from gshtui.ui.window.help import HelpScreen
 from gshtui.ui.window.main_area import SessionOffer
@@ -332,6 +333,30 @@ async def test_no_offer_comes_behind_a_prompt_that_was_sent_while_the_window_sti
         assert not offer.display
         await app.offer_last()
         assert not offer.display and app.offered_session() == ""
+
+
+class Theirs(TabPane, can_focus=True):
+    """The tab of another agent."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.front = self
+
+    @property
+    def agent(self) -> str:
+        return "0001"
+
+
+async def test_the_offer_is_beside_the_chat_that_it_is_for() -> None:
+    app = Window(answers={"session ls": conversations(*SESSIONS)})
+    async with at_rest(app, SIZE) as (pilot, _):
+        offer = app.bench.offer
+        await app.bench.deck.open("theirs", "Theirs", Theirs())
+        await settled(pilot)
+        assert not offer.display
+        app.bench.deck.show(app.bench.deck._first)
+        await settled(pilot)
+        assert offer.display
 
 
 async def test_the_offer_stays_while_other_agents_work() -> None:

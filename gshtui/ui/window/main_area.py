@@ -62,7 +62,9 @@ _TITLE = 24
 
 
 class SessionOffer(Static):
-    """Hidden until there is something to offer. `agent`: the one in front; its first prompt ends the offer for good."""
+    """Hidden until there is something to offer, and beside other agents' tabs. `agent`: the window's own; its first
+    prompt ends the offer for good.
+    """
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = (PromptSubmitted, SessionOpened, TurnStarted)
 
@@ -83,6 +85,7 @@ class SessionOffer(Static):
         self.session = ""
         self._title, self._facts = "", list[str]()
         self._listing = (0, 0)
+        self._elsewhere = False
         self._begun = False
         """The person has sent a prompt, or continued a conversation."""
 
@@ -92,7 +95,7 @@ class SessionOffer(Static):
             return
         self.session = session
         self._title, self._facts = title, detail.split(" · ")
-        self.display = True
+        self.display = not self._elsewhere
         self.call_after_refresh(self._draw)
 
     def on_resize(self) -> None:
@@ -114,6 +117,11 @@ class SessionOffer(Static):
         first = Content.assemble(key, "to continue ", (f"“{title}”", "bold"), about)
         self._listing = (1 + first.cell_length, 1 + first.cell_length + listing.cell_length)  # behind the padding
         self.update(Content.assemble(first, listing))
+
+    def stand_by(self, elsewhere: bool) -> None:
+        """Show the offer again, or hide it while a tab of something else is in front."""
+        self._elsewhere = elsewhere
+        self.display = bool(self.session) and not elsewhere
 
     def withdraw(self) -> None:
         """Withdraw the offer."""

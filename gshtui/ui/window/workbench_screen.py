@@ -118,7 +118,8 @@ class WorkbenchScreen(Screen[None]):
             "timeline": TimelinePane(front),
         }
         self.strip = PaneStrip([self.panes[name] for name in RIGHT], self.action_pane)
-        self.middle = Vertical(self.deck, Center(SessionOffer(front)), self.strip, centre.below, id="centre")
+        self.offer = SessionOffer(front)
+        self.middle = Vertical(self.deck, Center(self.offer), self.strip, centre.below, id="centre")
         self._frame = PaneFrame(self.panes, self.middle)
         self._keybar = KeyBar(self.input, centre.below)
         self.header.changed = self.address
@@ -246,6 +247,7 @@ class WorkbenchScreen(Screen[None]):
         self._agents.tell_needs(self.header.state.waiting)
         self.centre.below.address(self.addressee)
         elsewhere = self.addressee.mail or bool(self.addressee.call)
+        self.offer.stand_by(elsewhere)
         if elsewhere != self.header.elsewhere:
             self.header.elsewhere = elsewhere
             self.header.refresh()
