@@ -123,8 +123,7 @@ class TranscriptPainter:
             )
             if len(lines) < height - _AROUND and all(line.cells <= page.width for line in lines):
                 break
-        above = max(0, height - len(lines))
-        at = y - (max(0, above - 1) if "\t" in words else above // 2)  # keys stand beside the input
+        at = y - max(0, height - len(lines)) // 2
         line = lines[at] if 0 <= at < len(lines) else StyledLine(())
         spare = max(0, self.width - line.cells) // 2
         return line.strip_with(Segment(" " * spare, page.palette.text), self.width, page.palette.text)
