@@ -131,6 +131,8 @@ def test_a_place_of_about_140_columns_has_two_and_a_smaller_one_where_each_line_
     short = list(diff_rows(unified(["x" * 40], ["y" * 40])))
     split = [[is_split(rows, replace(page, width=width)) for width in (136, 120, 100)] for rows in (long, short)]
     assert split == [[True, False, False], [True, True, False]]
+    for new_or_gone in (unified([], ["x"]), unified(["x"], [])):
+        assert not is_split(list(diff_rows(new_or_gone)), page), "one column would be empty"
 
 
 @given(LINES, LINES, st.sampled_from([20, 60, 130]))

@@ -258,8 +258,9 @@ def has_two_columns(width: int, longest: int) -> bool:
 
 
 def is_split(rows: Sequence[DiffRow], page: Page) -> bool:
-    """Whether these rows are in two columns on the page."""
-    if not page.two_columns or page.width < SIDE_BY_SIDE_WHOLE:
+    """Whether these rows are in two columns on the page; one would be empty for a file that is new or gone."""
+    sides = {row.kind for row in rows if row.kind in _SIGNS}
+    if not page.two_columns or page.width < SIDE_BY_SIDE_WHOLE or sides in ({"added"}, {"removed"}):
         return False
     longest = 0
     if page.width < SIDE_BY_SIDE:
