@@ -147,7 +147,8 @@ def group_of(calls: tuple[ToolEntry, ...]) -> ToolGroup:
     counts = Counter(
         _LOOKS.get(DOES.get(call.name, "")) or (_COMMAND if "command" in call.arguments else _CALL) for call in calls
     )
-    name = ", ".join(f"{count} {words[count > 1]}" for words, count in counts.items())
+    words = (*_LOOKS.values(), _COMMAND, _CALL)
+    name = ", ".join(f"{counts[one]} {one[counts[one] > 1]}" for one in words if counts[one])
     return ToolGroup(
         calls[0].id,
         name,
