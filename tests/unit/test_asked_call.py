@@ -406,9 +406,9 @@ def test_an_edit_is_told_of_the_call_whose_lines_the_screen_shows(shot: Shot) ->
     """At every size, with long lines and short ones, whole or in part; not of one that differs in any line shown."""
     read = read_screen(LOADED.get(shot.program), shot.lines, shot.told["title"], shot.cursor, shot.width).read
     assert read is not None
-    shown = read.question
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
+        shown = replace(read.question, detail=read.question.detail.replace("/home/u/project", place))
         made_project(folder)
         name = "wide" if "/wide-" in str(shot.file) else "small" if "small" in shot.file.name else "edit"
         made = calls(shot.program, folder)
@@ -429,6 +429,96 @@ def test_an_edit_is_told_of_the_call_whose_lines_the_screen_shows(shot: Shot) ->
                 assert not told(given[new].replace(line, f"{line};", 1)), shown.detail
                 assert not told(given[new].replace(line, line[:-1], 1)), shown.detail
         assert shown.partial or not told(f"rm -rf ~\n{given[new]}"), shown.detail
+
+
+_TEN = "".join(f"line {number}\n" for number in range(1, 11))
+_LONG_LINE = "some words that go on until the row is over, in 2024 and later"
+
+
+_WRAPPED = ("1   some words that go on until", "    the row is over, in", "    2024 and later", "2")
+_BESIDE = "\n".join(
+    f"{left:<40}{right}" for left, right in zip((*_WRAPPED, "3 - two", ""), (*_WRAPPED, "3 + 2", "4 +"), strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "old", "new", "rows"),
+    [
+        ("one\n\ttwo\n", "\ttwo", "\t2", " 1  one\n 2 -  two\n 2 +  2"),
+        ("one\r\ntwo\r\n", "two", "2", " 1  one\n 2 -two\n 2 +2"),
+        ("one\ntwo", "two", "2", " 1  one\n 2 -two\n 2 +2"),
+        ("一二\n三四\n", "三四", "五六", " 1  一二\n 2 -三四\n 2 +五六"),
+        ("one\n\ntwo\n", "one\n", "one\n\n", " 1  one\n 2\n 3 +\n 4  two"),
+        ("- a\n- b\n", "- b", "- c\n- d", " 1  - a\n 2 -- b\n 2 +- c\n 3 +- d"),
+        ("1. a\n2. b\n", "2. b", "3 - c", " 1  1. a\n 2 -2. b\n 2 +3 - c"),
+        ("one\ntwo\nthree\n", "two", "", " 1  one\n 2 -two\n 2  three"),
+        (
+            f"two\n{_LONG_LINE}\n",
+            "two",
+            "2",
+            " 1 -two\n 1 +2\n 2  some words that go on until the row is over, in\n    2024 and later",
+        ),
+        (
+            "two\n",
+            "two",
+            _LONG_LINE,
+            " 1 - two\n 1 + some words that go on until the row is over, in\n     2024 and later",
+        ),
+        (
+            "two\n",
+            "two",
+            _LONG_LINE,
+            " 1 -two\n 1 +some words that go on until the row is over, in\n   +2024 and later",
+        ),
+        (
+            _TEN,
+            _TEN,
+            _TEN.replace("e 2\n", "e two\n").replace("e 9\n", "e nine\n"),
+            "1  line 1\n2 -line 2\n2 +line two\n3  line 3\n...\n 8  line 8\n 9 -line 9\n 9 +line nine\n10  line 10",
+        ),
+        (f"{_LONG_LINE}\n\ntwo\n", "two", "2\n", _BESIDE),
+    ],
+)
+@pytest.mark.parametrize("partial", [False, True])
+def test_an_edit_is_told_however_its_lines_are_drawn(
+    before: str, old: str, new: str, rows: str, partial: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_bytes(before.encode())
+    given = {"file_path": str(tmp_path / "notes.txt"), "old_string": old, "new_string": new}
+    asked = asks(rows, "Do you want to make this edit to notes.txt?", partial=partial)
+    assert with_call(asked, transcript(tmp_path, ("Edit", given)), tmp_path).diff
+
+
+@pytest.mark.parametrize(
+    ("rows", "said", "new"),
+    [
+        (" 2 -two\n 2 +2", "Edit file\nother/notes.txt", "2"),
+        (" 2 -two\n 2 +2", "Edit file\n~/other/notes.txt", "2"),
+        (" 2 -two\n 2 +rm -rf build\n   +/x", "", "rm -rf build;/x"),
+        (" 2 -two\n 2 +rm -rf / tmp/x", "", "rm -rf /tmp/x"),
+    ],
+    ids=["of another folder", "of a folder at home", "with a sign between two rows", "with a blank"],
+)
+@pytest.mark.parametrize("partial", [False, True])
+def test_an_edit_is_not_told_of_a_call_that_is_almost_the_one_on_the_screen(
+    rows: str, said: str, new: str, partial: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_text("one\ntwo\n", "utf-8")
+    given = {"file_path": str(tmp_path / "notes.txt"), "old_string": "two", "new_string": new}
+    asked = asks(rows, "Do you want to make this edit to notes.txt?", partial=partial)
+    asked = replace(asked, beside=said)
+    assert with_call(asked, transcript(tmp_path, ("Edit", given)), tmp_path) == asked
+
+
+@pytest.mark.parametrize("shown", ["Delete the old branch?", "Delete the whole repository?", ""])
+def test_of_two_questions_with_the_same_answers_the_one_on_the_screen_is_told(shown: str, tmp_path: Path) -> None:
+    answers = [{"label": "Yes", "description": ""}, {"label": "No", "description": ""}]
+    questions = ("Delete the old branch?", "Delete the whole repository?")
+    given = {"questions": [{"question": each, "options": answers} for each in questions]}
+    asked = asks("1. Yes\n2. No", shown or "It asks something.")
+    told = with_call(asked, transcript(tmp_path, ("AskUserQuestion", given)), tmp_path)
+    assert told.subject == (shown or "It asks something.")
+    assert bool(told.call) is bool(shown)
 
 
 @pytest.mark.parametrize("side", [False, True])

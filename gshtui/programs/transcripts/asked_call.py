@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Set
-from itertools import accumulate, dropwhile, pairwise, takewhile
+from itertools import accumulate, dropwhile, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from gshtui.bus.agent_data import OpenQuestion
 from gshtui.programs.transcripts.asked_arguments import arguments_of
 from gshtui.programs.transcripts.patched_files import PatchedFile, patch_in, patched_files
 from gshtui.programs.transcripts.program_transcript import ProgramTranscript, TranscriptEntry, TranscriptQuery
-from gshtui.programs.transcripts.shown_change import shows_change
+from gshtui.programs.transcripts.shown_change import FileChange, shows_change
 from gshtui.programs.transcripts.shown_text import DRAWN, ENOUGH, are_in_turn, bare, is_shown
 from gshtui.programs.transcripts.transcript_readers import READERS, home_of
 from gshtui.system.json_types import objects, string
@@ -41,8 +41,8 @@ _SIGN = re.compile(r"\$ |(?:\? )?Shell ")
 """What programs write before a command."""
 _HEADING = re.compile(r"(?:Edit|Create|Write|Overwrite|Update) file")
 """What programs write above the change of a file."""
-_NAME = re.compile(r"[\w.-]")
-"""What a file's name goes on with."""
+_AROUND = re.compile(r"[\s│'\"`():?]+")
+"""What stands around a file's path."""
 _ASKS_OF_PLAN = re.compile(r"(?i)\bplan\?$")
 _PLANS = re.compile(r"/plans/[^/]+\.md$")
 
@@ -142,13 +142,13 @@ def _told(
     if command:
         return _with_command(question, command, string(given.get("about")))
     path = string(given.get("path"))
-    if path and _is_named(Path(path).name, f"{question.subject} {question.detail} {question.beside}"):
-        name, rows = one_line(literal(path.removeprefix(f"{folder}/")), 4_096), question.detail.split("\n")
-        before, after = _read(folder / path), _changed(given, folder / path)
-        change = "" if after is None else make_diff(before or "", after, name, new=before is None)
-        if after is not None and change and shows_change(rows, before, after, change, partial=question.partial):
+    if path and _is_named(folder / path, f"{question.subject} {question.detail} {question.beside}"):
+        name = one_line(literal(path.removeprefix(f"{folder}/")), 4_096)
+        change = _changed(given, folder / path, name, transcript.program)
+        rows = question.detail.split("\n")
+        if change is not None and shows_change(rows, change, transcript.program, partial=question.partial):
             beside = [line for line in question.beside.split("\n") if not _names_change(line.strip(), name)]
-            return replace(question, detail="", diff=change, beside="\n".join(beside), partial=is_cut(change))
+            return replace(question, detail="", diff=change.diff, beside="\n".join(beside), partial=is_cut(change.diff))
     if (told := _asked_of(given, shown)) and not question.choices:
         return replace(question, subject=one_line(literal(told[0]), 300), detail="\n".join(told[1:]))
     plans = {string(given.get("plan")), "" if given.keys() - {"plan"} else _written_plan(transcript)} - {""}
@@ -158,22 +158,25 @@ def _told(
     return None
 
 
-def _is_named(name: str, text: str) -> bool:
-    """Whether a text has a file's name, and not only as a part of another one's."""
-    return any(
-        not (_NAME.match(before[-1:]) or _NAME.match(after[:2].lstrip(".")))
-        for before, after in pairwise(text.split(name))
-    )
+def _is_named(path: Path, text: str) -> bool:
+    """Whether a text names a file, and no other one of that name: of its folders, as many as are shown are its own."""
+    if re.search(r"\s", path.name):
+        return path.name in text
+    names = [word for word in _AROUND.split(text) if word.endswith(path.name)]
+    return bool(names) and all(f"/{path}".endswith(f"/{word.lstrip('~./…')}") for word in names)
 
 
 def _asked_of(given: dict[str, Any], shown: str) -> list[str]:
     """What a program asks a person, with a line for each answer, of which the screen shows one whole."""
+    found: list[list[str]] = []
     for asked in objects(given.get("questions")):
         options = objects(asked.get("options"))
         answers = [(string(each.get("label")), string(each.get("description"))) for each in options]
         if any(label and bare(f"{label}{about}") in shown for label, about in answers):
-            return [string(asked.get("question")), *(literal(f"- {label}: {about}") for label, about in answers)]
-    return []
+            found.append([string(asked.get("question")), *(literal(f"- {label}: {about}") for label, about in answers)])
+    if len(found) > 1:  # with the same answers
+        found = [asked for asked in found if bare(asked[0]) in shown]
+    return found[0] if len(found) == 1 else []
 
 
 def _with_patch(question: OpenQuestion, patch: str, folder: Path) -> OpenQuestion | None:
@@ -282,18 +285,24 @@ def _besides(question: OpenQuestion, command: str) -> str:
     return "\n".join(filter(None, ("\n".join(lines).strip("\n"), question.beside)))
 
 
-def _changed(given: dict[str, Any], path: Path) -> str | None:
-    """A file's text as a call would make it; `None` if it cannot be told."""
+def _changed(given: dict[str, Any], path: Path, name: str, program: str) -> FileChange | None:
+    """The change that a call would make; `None` if it is none, or cannot be told. `name`: of the file, for people."""
     before, old, new = _read(path), string(given.get("old")), string(given.get("new"))
+    after = None
     if before is None and os.path.lexists(path):  # what is lost of it cannot be told
         return None
     if "content" in given:
-        return given["content"]
-    if "old" not in given or "new" not in given or len(old) + len(new) > _LARGEST:
+        after = given["content"]
+    elif "old" not in given or "new" not in given or len(old) + len(new) > _LARGEST:
         return None
-    if not old:
-        return new if before is None else None
-    return before.replace(old, new, -1 if given.get("all") else 1) if before and old in before else None
+    elif not old:
+        after = new if before is None else None
+    elif before and old in before:
+        if program == "claude" and not new and not old.endswith("\n") and f"{old}\n" in before:
+            old += "\n"  # it takes the line's end away with the line
+        after = before.replace(old, new, -1 if given.get("all") else 1)
+    diff = "" if after is None else make_diff(before or "", after, name, new=before is None)
+    return FileChange(before, after, diff) if after is not None and diff else None
 
 
 def _read(path: Path) -> str | None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
-from gshtui.programs.transcripts.shown_text import bare
+from gshtui.programs.transcripts.shown_text import spaced
+from gshtui.text.cells import width
 
-_NUMBERED = re.compile(r"[ │]*(\d+)(?: (.?)(.*))?")
+_NUMBERED = re.compile(r"([ │]*(\d+))(?: (.?)(.*))?")
 """A row that begins a line: behind its number stands a sign, or, of a new file, the line."""
-_BESIDE = re.compile(r"(?<= ) (?=\d+ [-+ ] )")
-"""Between what was there and what comes in its place, side by side."""
+_SECOND = re.compile(r"  (?P<number>\d+)(?: [-+ ] |(?: [-+])?$)")
+"""The number of what comes in the place of a line, where that stands beside it."""
 _CUT = 40
-"""Characters, blanks left out, that a line shows of itself where a screen goes on with it in another row."""
+"""Characters that a line shows of itself where a screen goes on with it in another row."""
+_LOSES = frozenset({"qwen"})
+"""Programs that draw no sign in the last column of a row that goes on."""
 
 
 class _Line(NamedTuple):
@@ -25,69 +27,87 @@ class _Line(NamedTuple):
     """Its text, as it is wrapped."""
 
 
-def shows_change(rows: Sequence[str], before: str | None, after: str, change: str, *, partial: bool) -> bool:
-    """Whether each numbered line that rows of a screen show is that line of a file; also where they show none.
+class FileChange(NamedTuple):
+    """The change of a file. `before`: its text, `None`: it is new; `diff`: the unified diff from that to `after`."""
+
+    before: str | None
+    after: str
+    diff: str
+
+
+def shows_change(rows: Sequence[str], change: FileChange, program: str, *, partial: bool) -> bool:
+    """Whether each numbered line that rows of a screen show is that line of the file; also where they show none.
 
     Args:
-        before: the file's text; `None`: it is new.
-        after: its text with the change.
-        change: the unified diff between them, of which the rows show each line unless they are `partial`, when there
-            may be more of the last line, too.
+        partial: there may be more of the change, and of the last line, than the rows show; else they show all of it.
     """
-    texts = {"-": before, "+": after}
-    sides = {sign: [bare(line) for line in text.split("\n")] for sign, text in texts.items() if text is not None}
-    signs = Counter(line[0] for line in change.split("\n")[2:] if line[:1] in ("+", "-"))
-    for drawn in (rows, list(_stacked(rows))):
-        lines = list(_lines(drawn))
-        shown = Counter("+" if before is None else line.mark for line in lines)
+    texts = {"-": change.before, "+": change.after}
+    sides = {sign: [spaced(line) for line in text.split("\n")] for sign, text in texts.items() if text is not None}
+    signs = Counter(line[0] for line in change.diff.split("\n")[2:] if line[:1] in ("+", "-"))
+    cells = [_in_cells(row) for row in rows]
+    for columns in ([cells], _beside(cells)):
+        blocks = [list(_lines(column)) for column in columns]
+        lines = [line for block in blocks for line in block]
+        shown = Counter("+" if change.before is None else line.mark for line in lines)
         is_all = partial or not lines or all(signs[sign] == shown[sign] for sign in "+-")
-        if is_all and all(_is_there(line, sides, cut=partial and line is lines[-1]) for line in lines):
+        ends = [block[-1] for block in blocks if block and partial]
+        if is_all and all(_is_there(line, sides, cut=line in ends, loses=program in _LOSES) for line in lines):
             return True
     return False
 
 
-def _is_there(line: _Line, sides: dict[str, list[str]], *, cut: bool) -> bool:
+def _is_there(line: _Line, sides: dict[str, list[str]], *, cut: bool, loses: bool) -> bool:
     """Whether a text has this line in this place; `cut`: or one that goes on."""
     written = [(side, line.rows) for side in sides if line.mark in (side, " ", "")]
     if "-" not in sides:  # in a new file, a line may stand behind its number without a sign
-        written.append(("+", (bare(line.mark) + line.rows[0], *line.rows[1:])))
+        written.append(("+", (spaced(line.mark + line.rows[0]), *line.rows[1:])))
     return any(
-        0 < line.number <= len(sides[side]) and _are_rows_of(sides[side][line.number - 1], rows, cut=cut)
+        0 < line.number <= len(sides[side]) and _are_rows_of(sides[side][line.number - 1], rows, cut=cut, loses=loses)
         for side, rows in written
     )
 
 
-def _are_rows_of(text: str, rows: Sequence[str], *, cut: bool) -> bool:
-    """Whether a line is wrapped into these rows, between which a sign may be lost: Qwen draws none in its edge."""
+def _are_rows_of(text: str, rows: Sequence[str], *, cut: bool, loses: bool) -> bool:
+    """Whether a line is wrapped into these rows: a blank between two may be gone; `loses`: or another sign."""
     ends = {len(rows[0])} if text.startswith(rows[0]) else set[int]()
     for row in rows[1:]:
-        ends = {end + lost + len(row) for end in ends for lost in (0, 1) if text.startswith(row, end + lost)}
+        begins = ends | {end + 1 for end in ends if loses or text[end : end + 1] == " "}
+        begins |= {begin + 1 for begin in begins if text[begin : begin + 1] == " "}
+        ends = {begin + len(row) for begin in begins if text.startswith(row, begin)}
     return len(text) in ends or (cut and bool(ends) and len("".join(rows)) >= _CUT)
 
 
 def _lines(rows: Sequence[str]) -> Iterator[_Line]:
-    """The numbered lines that rows show, each with the rows below it into which it is wrapped: those have no number,
-    and some repeat its sign.
+    """The numbered lines that rows show, each with the rows below it into which it is wrapped: those have no number
+    in the column of numbers, and some repeat its sign. Another row parts what may have numbers of another width.
     """
     line, column = None, 0
     for row in rows:
-        if (found := _NUMBERED.fullmatch(row)) is not None:
-            if line is not None:
-                yield line
-            line, column = _Line(int(found[1]), found[2] or "", (bare(found[3] or ""),)), found.end(1) + 1
-        elif line is not None and not row[:column].strip(" │") and bare(row):
-            more = row[column:].removeprefix(line.mark) if line.mark in ("+", "-") else row[column:]
-            line = line._replace(rows=(*line.rows, bare(more)))
-        elif line is not None:
+        found, is_below = _NUMBERED.fullmatch(row), line is not None and not row[: column + 1].strip(" │")
+        if line is not None and is_below and (words := spaced(row[column + 1 :])):
+            words = spaced(words.removeprefix(line.mark)) if line.mark in ("+", "-") else words
+            line = line._replace(rows=(*line.rows, words))
+            continue
+        if line is not None:
             yield line
             line = None
+        if found is not None:
+            line, column = _Line(int(found[2]), found[3] or "", (spaced(found[4] or ""),)), found.end(1)
     if line is not None:
         yield line
 
 
-def _stacked(rows: Sequence[str]) -> Iterator[str]:
-    """The rows, of which what stands side by side stands one below the other."""
+def _beside(rows: Sequence[str]) -> list[list[str]]:
+    """The rows as two columns: what was there stands beside what comes in its place."""
     for row in rows:
-        borders = [0, *(found.end() for found in _BESIDE.finditer(row) if row[: found.start()].strip()), len(row)]
-        for start, end in pairwise(borders):
-            yield " " * start + row[start:end]
+        first = _NUMBERED.fullmatch(row)
+        second = _SECOND.search(row, first.end(1)) if first is not None else None
+        if first is not None and second is not None:
+            border = second.end("number") - first.end(1)  # the columns are alike
+            return [[row[:border] for row in rows], [row[border:] for row in rows]]
+    return [list(rows)]
+
+
+def _in_cells(row: str) -> str:
+    """A row with a sign for each of its cells."""
+    return "".join(sign + "\0" * (width(sign) - 1) for sign in row)

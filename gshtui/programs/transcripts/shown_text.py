@@ -16,6 +16,13 @@ def bare(text: str) -> str:
     return "".join(sign for sign in text if unicodedata.category(sign)[0] not in "CMZ" and sign not in DRAWN)
 
 
+def spaced(text: str) -> str:
+    """What a screen draws of a text, with one blank where there are blanks."""
+    shown = text.replace("\t", " ")
+    kept = (sign for sign in shown if unicodedata.category(sign)[0] not in "CM" and sign not in DRAWN)
+    return " ".join("".join(kept).split())
+
+
 def is_shown(text: str, shown: str, *, cut: bool) -> bool:
     """Whether a screen shows all of a text; `cut`: or its beginning or its end, since more is out of sight."""
     words = bare(text)
