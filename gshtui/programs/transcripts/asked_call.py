@@ -19,7 +19,7 @@ from gshtui.bus.agent_data import OpenQuestion
 from gshtui.programs.transcripts.asked_arguments import arguments_of
 from gshtui.programs.transcripts.patched_files import PatchedFile, patch_in, patched_files
 from gshtui.programs.transcripts.program_transcript import ProgramTranscript, TranscriptEntry, TranscriptQuery
-from gshtui.programs.transcripts.shown_change import FileChange, shows_change
+from gshtui.programs.transcripts.shown_change import CallChange, shows_change
 from gshtui.programs.transcripts.shown_text import DRAWN, ENOUGH, are_in_turn, bare, is_shown
 from gshtui.programs.transcripts.transcript_readers import READERS, home_of
 from gshtui.system.json_types import objects, string
@@ -285,7 +285,7 @@ def _besides(question: OpenQuestion, command: str) -> str:
     return "\n".join(filter(None, ("\n".join(lines).strip("\n"), question.beside)))
 
 
-def _changed(given: dict[str, Any], path: Path, name: str, program: str) -> FileChange | None:
+def _changed(given: dict[str, Any], path: Path, name: str, program: str) -> CallChange | None:
     """The change that a call would make; `None` if it is none, or cannot be told. `name`: of the file, for people."""
     before, old, new = _read(path), string(given.get("old")), string(given.get("new"))
     after = None
@@ -302,7 +302,7 @@ def _changed(given: dict[str, Any], path: Path, name: str, program: str) -> File
             old += "\n"  # it takes the line's end away with the line
         after = before.replace(old, new, -1 if given.get("all") else 1)
     diff = "" if after is None else make_diff(before or "", after, name, new=before is None)
-    return FileChange(before, after, diff) if after is not None and diff else None
+    return CallChange(before, after, diff) if after is not None and diff else None
 
 
 def _read(path: Path) -> str | None:

@@ -27,7 +27,7 @@ class _Line(NamedTuple):
     """Its text, as it is wrapped."""
 
 
-class FileChange(NamedTuple):
+class CallChange(NamedTuple):
     """The change of a file. `before`: its text, `None`: it is new; `diff`: the unified diff from that to `after`."""
 
     before: str | None
@@ -35,7 +35,7 @@ class FileChange(NamedTuple):
     diff: str
 
 
-def shows_change(rows: Sequence[str], change: FileChange, program: str, *, partial: bool) -> bool:
+def shows_change(rows: Sequence[str], change: CallChange, program: str, *, partial: bool) -> bool:
     """Whether each numbered line that rows of a screen show is that line of the file; also where they show none.
 
     Args:
