@@ -238,6 +238,20 @@ def test_the_exit_code_is_the_failed_steps(project: Path, home: Home) -> None:
     assert "made.yml, line" in broken.err
 
 
+def test_a_step_calls_an_action_of_a_group(project: Path, home: Home) -> None:
+    steps = "".join(
+        f"      - tool: {{name: python, args: {args}}}\n"
+        for args in ("{action: run, code: 'print(6 * 7)'}", "{action: '{{ params.what }}'}")
+    )
+    workflow(home, steps, "      what: {type: string, default: show}\n")
+    ran = run_gsh("workflow", "run", "made", "--mode", "yolo", "--json", cwd=project)
+    assert last(ran)["state"] == "done", ran.out
+    for args, said in (("{action: sing}", "sing"), ("{action: run, cod: x}", "no argument 'cod'. Did you mean code?")):
+        workflow(home, f"      - tool: {{name: python, args: {args}}}\n")
+        ran = run_gsh("workflow", "run", "made", cwd=project)
+        assert ran.code in (2, 3) and said in ran.err
+
+
 def test_a_step_calls_a_tool_of_a_server(project: Path, home: Home) -> None:
     user_file(
         home,

@@ -12,6 +12,8 @@ from pydantic import ValidationError
 from gshtui.agents.toolbox import Toolbox
 from gshtui.bus.messages import ResultStatus, ToolCall
 from gshtui.bus.workflow_data import StepResult, StepState
+from gshtui.commands.declaration import UnknownCommand
+from gshtui.commands.line_parser import ACTION
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.features.workflows import templates
 from gshtui.features.workflows.definition import Template, ToolAction, WorkflowError, WorkflowStep, templates_in
@@ -39,23 +41,30 @@ class StepTools(msgspec.Struct, frozen=True):
 
     def check(self, step: WorkflowStep, action: ToolAction) -> None:
         """Raise `WorkflowError`: there is no such server or tool (exit code 3), or its arguments do not fit (2)."""
-        command = self._command(action)
-        where = f"line {step.line}: the tool {command.name}"
+        named = self._command(action)
+        where = f"line {step.line}: the tool {named.name}"
+        templated = {name for name, value in action.args.items() if _is_open(value)}
+        if named.words and ACTION in templated:
+            return  # which of its actions is called, the run tells
+        try:
+            arguments = {name: _rendered(value, None) for name, value in action.args.items()}
+            command, given = self.registry.called(named.name, arguments)
+        except UnknownCommand as error:
+            raise WorkflowError(f"{where}: {error}", error.hint) from None
         fields: dict[str, object] = command.parameters.model_json_schema().get("properties", {})
-        for name in action.args:
+        for name in given:
             if fields and name not in fields:
                 near = similar_names(name, tuple(fields), most=1)
                 raise WorkflowError(
                     f"{where} has no argument {one_line(name, 60)!r}.", f"Did you mean {near[0]}?" if near else ""
                 )
-        templated = {name for name, value in action.args.items() if _is_open(value)}
         try:
-            command.parameters.model_validate({name: _rendered(value, None) for name, value in action.args.items()})
+            command.parameters.model_validate(given)
         except ValidationError as error:
             for wrong in error.errors(include_url=False, include_context=False):
                 if not wrong["loc"] or wrong["loc"][0] not in templated:
-                    named = ".".join(map(str, wrong["loc"]))
-                    raise WorkflowError(f"{where}: {named}: {one_line(wrong['msg'], 200)}.") from None
+                    at = ".".join(map(str, wrong["loc"]))
+                    raise WorkflowError(f"{where}: {at}: {one_line(wrong['msg'], 200)}.") from None
 
     def _command(self, action: ToolAction) -> AnyCommand:
         name = f"{action.server}__{action.name}" if action.server else action.name
