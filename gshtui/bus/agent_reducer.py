@@ -82,7 +82,7 @@ def apply_event(row: AgentRow, event: Event) -> AgentRow:
         case UsageReported():
             return _with_usage(row, event)
         case ProviderRetried():
-            return replace(row, retrying=True, doing=f"again in {event.wait:.0f} s: {event.why}")
+            return replace(row, retrying=True, doing=event.why)
         case TurnFinished() if report := (event.text or event.error)[:REPORT_LENGTH]:
             return replace(row, report=report, session=event.session or row.session)
         case PromptUnsent():

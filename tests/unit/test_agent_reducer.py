@@ -68,7 +68,7 @@ def test_what_else_events_say() -> None:
     thinks = AgentStatusChanged(agent="main", status="thinking")
     waits = ProviderRetried(agent="main", provider="p", attempt=2, wait=3, why="busy")
     retried = apply_event(after(LOCAL, thinks), waits)
-    assert (retried.state, retried.doing) == ("retrying", "again in 3 s: busy")
+    assert (retried.state, retried.doing) == ("retrying", "busy")
     assert after(retried, thinks).state == "thinking"
     long = TurnFinished(agent="main", session="s", turn="t", stop="end", text="x" * (REPORT_LENGTH + 1))
     assert len(apply_event(LOCAL, long).report) == REPORT_LENGTH
