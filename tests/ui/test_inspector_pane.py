@@ -304,6 +304,10 @@ async def test_a_cut_is_previewed_and_left_or_done(kind: str) -> None:
         assert service.done == []
         await pressed(pilot, key, "ctrl+s")
         assert service.done == [("cut", "main", kind)]
+        await pressed(pilot, key, "end", "enter")
+        assert len(service.done) == 1
+        await pressed(pilot, "home", "enter")
+        assert service.done == [("cut", "main", kind)] * 2, "enter is for what opens first"
 
 
 PANES = {"context": ("alt+4", "full_stop"), "timeline": ("alt+5", "full_stop"), "inspector": ("f7", "full_stop")}

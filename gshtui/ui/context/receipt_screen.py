@@ -210,10 +210,19 @@ class ReceiptDecision(msgspec.Struct, frozen=True):
 
 
 _BUTTONS: dict[ReceiptKind, tuple[tuple[str, str], ...]] = {
-    "preview": (("do", "Apply (ctrl+s)"),),
+    "preview": (("do", "Apply (enter, ctrl+s)"),),
     "made": (("undo", "Undo (U)"), ("edit", "Edit the summary (e)")),
     "proposed": (("accept", "Accept (a)"), ("edit", "Edit (e)"), ("reject", "Reject (r)")),
 }
+
+
+class ReceiptView(OutlineView[ReceiptLine]):
+    """Where nothing opens, the key that would is the screen's."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "choose":
+            return self.entry is not None and self.entry.opened is not None
+        return super().check_action(action, parameters)
 
 
 class ReceiptScreen(Box[ReceiptDecision | None]):
@@ -234,7 +243,7 @@ class ReceiptScreen(Box[ReceiptDecision | None]):
         super().__init__()
         self.receipt = receipt
         self.kind: ReceiptKind = kind
-        self.view = OutlineView(receipt_words, id="receipt")
+        self.view = ReceiptView(receipt_words, id="receipt")
         self._text = text
         self._hint = hint
         self._texts: dict[str, str] = {}

@@ -381,7 +381,7 @@ _KEYS = {
     "inspector.what_if": Key("w", "What if", "Show the context with another model", row=True),
     "inspector.reload": Key("R", "Reload", "Reload"),
     "inspector.close": Key("x", "Close", "Close the tab", show=True),
-    "receipt.do": Key("ctrl+s", "Apply", "Apply what the preview shows", show=True),
+    "receipt.do": Key("enter,ctrl+s", "Apply", "Apply what the preview shows", show=True),
     "receipt.undo": Key("U", "Undo", "Undo this cut: what it removed is sent again", show=True),
     "receipt.restore": Key("u", "Restore", "Send the item under the cursor in full again", show=True),
     "receipt.edit": Key("e", "Edit summary", "Edit the summary", show=True),
