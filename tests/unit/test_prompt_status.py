@@ -43,9 +43,9 @@ def test_an_answer_that_streams_says_how_fast() -> None:
         return TextDelta(at=at, agent="main", session="s", message="m", text="x" * length)
 
     state = after(START, piece(101.0, 900), TextDelta(at=101.0, agent="other", session="s", message="n", text="y"))
-    assert doing(state) == "Thinking"
+    assert doing(state) == "Writing"
     state = reduce_status(reduce_status(state, piece(102.0, 160)), piece(103.0, 160))
-    assert doing(state) == "Thinking · ~40 tokens/s", "what came with the first piece took another time"
+    assert doing(state) == "Writing · ~40 tokens/s", "what came with the first piece took another time"
     thinks = ThinkingDelta(at=104.0, agent="main", session="s", message="m", text="hm")
     assert doing(reduce_status(state, thinks)) == "Thinking"
     assert doing(reduce_status(state, AgentStatusChanged(agent="main", status="tool", doing="ls"))) == "Working: ls"

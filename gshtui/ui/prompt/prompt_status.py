@@ -179,7 +179,7 @@ def doing(state: StatusState, now: float = 0.0) -> str:
         return f"{again}{count}"  # why: in the conversation
     if state.status == "thinking" and state.answer is not None:
         rate = state.answer.rate()
-        return f"Thinking · ~{rate} tokens/s" if rate else "Thinking"
+        return f"Writing · ~{rate} tokens/s" if rate else "Writing"
     word = state_word(state.status).capitalize()
     return f"{word}: {state.doing}" if state.doing and state.status != "waiting" else word  # the question says it
 
