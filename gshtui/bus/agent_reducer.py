@@ -45,6 +45,8 @@ ROW_EVENTS: tuple[type[Event], ...] = (
 """The events that change a row."""
 REPORT_LENGTH = 100_000
 """Characters of a report that a row keeps; the whole is in the conversation."""
+_WITHOUT_WORDS = {"interrupted": "Interrupted."}
+"""The report of a turn without any words, by how it stopped: an earlier turn's is not its own."""
 
 
 def local_row(agent: str, at: float) -> AgentRow:
@@ -83,7 +85,8 @@ def apply_event(row: AgentRow, event: Event) -> AgentRow:
             return _with_usage(row, event)
         case ProviderRetried():
             return replace(row, retrying=True, doing=event.why)
-        case TurnFinished() if report := (event.text or event.error)[:REPORT_LENGTH]:
+        case TurnFinished() if report := (event.text or event.error or _WITHOUT_WORDS.get(event.stop, "")):
+            report = report[:REPORT_LENGTH]
             return replace(row, report=report, session=event.session or row.session)
         case PromptUnsent():
             return _asked_about(row, event.question)

@@ -72,6 +72,9 @@ def test_what_else_events_say() -> None:
     assert after(retried, thinks).state == "thinking"
     long = TurnFinished(agent="main", session="s", turn="t", stop="end", text="x" * (REPORT_LENGTH + 1))
     assert len(apply_event(LOCAL, long).report) == REPORT_LENGTH
+    failed = TurnFinished(agent="main", session="s", turn="t", stop="error", error="no key")
+    stopped = TurnFinished(agent="main", session="s", turn="t", stop="interrupted")
+    assert [after(LOCAL, failed).said, after(LOCAL, failed, stopped).said] == ["no key", "Interrupted."]
     asked = ApprovalRequested(approval="a", agent="main", session="s", call="c", tool="bash", effect="x", subject="ls")
     changed = apply_event(LOCAL, asked)
     assert differences(LOCAL, changed) == {"needs_you": True}
