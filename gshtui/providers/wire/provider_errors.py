@@ -193,7 +193,7 @@ def _hint(kind: ErrorKind, origin: ErrorOrigin, wait: float | None) -> str:
         case "quota":
             return "Check the account's plan and billing, or switch to another provider with `/model`."
         case "auth":
-            return f"Check the {key}, then start again."
+            return f"Check the {key} and restart gsh-tui, or paste another key with `/model`."
         case "unknown_model":
             return origin.unknown_model_hint
         case "rate_limit" | "overloaded" | "server":
@@ -372,5 +372,5 @@ def no_key(label: str, variable: str) -> ProviderError:
     return ProviderError(
         "missing",
         f"{label} needs an API key, and {variable} is not set",
-        hint=f"Run `export {variable}=…` and start again, or switch to another provider with `/model`.",
+        hint=f"Run `export {variable}=…` and restart gsh-tui, or switch to another provider with `/model`.",
     )
