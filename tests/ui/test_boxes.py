@@ -28,7 +28,9 @@ HARDLY = 2.0
     ],
 )
 async def test_nothing_is_half_seen_beside_a_box(size: tuple[int, int], colours: str, typed: str) -> None:
-    """Its rows show nothing else, all other rows are whole and dimmed, and the input is one or the other."""
+    """Its rows show nothing else, all other rows are whole and dimmed, and the input is one or the other. What themes
+    are tried on is all seen, and has no focus.
+    """
     app = Window(answers=ANSWERS, store=FakeRecord())
     async with app.run_test(size=size) as pilot:
         await settled(pilot)
@@ -39,6 +41,7 @@ async def test_nothing_is_half_seen_beside_a_box(size: tuple[int, int], colours:
             await pilot.press(key)
             await wait_until(pilot, lambda: bool(app.screen.query(".dialog")), what=lambda key=key: key)
             await settled(pilot)
+            assert (app.bench.focused is None) == (key == "f4"), key
             box = app.screen.query(".dialog").first().region
             rows = range(box.y, box.bottom)
             entry = app.bench.input.region
@@ -47,14 +50,15 @@ async def test_nothing_is_half_seen_beside_a_box(size: tuple[int, int], colours:
             behind = app.bench._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
             for y, strip in enumerate(drawn):
                 if y in rows:
-                    beside = strip.crop(0, box.x).text + strip.crop(box.right).text
-                    assert not beside.strip(), (key, y, beside)
+                    beside, under = (one.crop(0, box.x).text + one.crop(box.right).text for one in (strip, behind[y]))
+                    assert beside == (under if key == "f4" else " " * len(beside)), (key, y, beside)
                 elif colours == "gsh-dark":
                     assert strip.text == behind[y].text, (key, y)
                     dimmed = all(not text.strip() or _is_dimmed(style) for text, style, _ in strip)
                     assert dimmed or key == "f4", (key, y, strip.text)
             await pilot.press("escape")
             await wait_until(pilot, lambda: not app.screen.query(".dialog"), what=lambda key=key: f"after {key}")
+            assert app.bench.input.has_focus, key
 
 
 @pytest.mark.parametrize("rows", [2, 30])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from textual.await_complete import AwaitComplete
 from textual.geometry import Region
 from textual.screen import ModalScreen, Screen
 from textual.strip import Strip
@@ -17,7 +18,9 @@ _R = TypeVar("_R")
 
 
 class Box(ModalScreen[_R]):
-    """Rows that the box reaches into show nothing else: beside it, there would be only pieces of words."""
+    """Rows that the box reaches into show nothing else: beside it, there would be only pieces of words. Beside one that
+    previews, all is seen.
+    """
 
     most_rows = 1_000
     """Rows that the box may take."""
@@ -25,8 +28,16 @@ class Box(ModalScreen[_R]):
     _above = 0
     """Rows above the input."""
 
+    _behind: Screen[Any] | None = None
+    """The screen that a box which previews has taken the focus from."""
+    _focus: Widget | None = None
+
     def on_mount(self) -> None:
         window = app_of(self).screen_stack[0]
+        if self.has_class("-bright"):
+            self._behind = app_of(self).screen_stack[-2]
+            self._focus = self._behind.focused
+            self._behind.set_focus(None)
         self._stand_above_input(window)
         for screen, follow in ((window, self._stand_above_input), (self, self._cover_rows)):
             screen.screen_layout_refresh_signal.subscribe(self, follow, immediate=True)  # pyright: ignore[reportUnknownMemberType]
@@ -53,6 +64,13 @@ class Box(ModalScreen[_R]):
             self._covers = covers
             self.refresh()
 
+    def dismiss(self, result: _R | None = None) -> AwaitComplete:
+        if self._behind is not None:
+            self._behind.set_focus(self._focus)
+        return super().dismiss(result)
+
     def render_lines(self, crop: Region) -> list[Strip]:
+        if self.has_class("-bright"):
+            return super().render_lines(crop)
         blank = Strip.blank(crop.width, app_of(self).rich_style)
         return [blank if y in self._covers else strip for y, strip in enumerate(super().render_lines(crop), crop.y)]
