@@ -10,15 +10,17 @@ import msgspec
 from pydantic import Field
 
 from gshtui.bus.call_data import CallInfo, CallMessage, tool_calls_json
+from gshtui.bus.letter import PERSON
 from gshtui.commands.declaration import Parameters, Returns
 from gshtui.text.sanitise import one_line, plain
 
 
 class CallListing(msgspec.Struct, frozen=True):
-    """The calls, and the one that the person is in."""
+    """The calls, and the one that who asks is in."""
 
     calls: tuple[CallInfo, ...]
     here: str
+    who: str = PERSON
 
 
 class CallPage(msgspec.Struct, frozen=True):
@@ -46,7 +48,6 @@ class ReadCall(Parameters, Returns[CallPage]):
     """Read messages of a call; the newest count as seen."""
 
     COMMAND: ClassVar[str] = "calls"
-    WORD: ClassVar[str] = "read"
     call: str
     before: int | None = None
     limit: int = 200
@@ -56,7 +57,6 @@ class PostMessage(Parameters, Returns[CallMessage]):
     """Say something in a call."""
 
     COMMAND: ClassVar[str] = "calls"
-    WORD: ClassVar[str] = "post"
     call: str
     text: str
 
@@ -65,14 +65,12 @@ class NoteTyping(Parameters, Returns[str]):
     """Note that the person types in the call that they are in; gives its name."""
 
     COMMAND: ClassVar[str] = "calls"
-    WORD: ClassVar[str] = "typing"
 
 
 class NoteRun(Parameters, Returns[bool]):
     """Tell a call which command the person ran there; gives whether it was told."""
 
     COMMAND: ClassVar[str] = "calls"
-    WORD: ClassVar[str] = "ran"
     call: str
     line: str
     failed: bool = False
@@ -83,7 +81,7 @@ class RemoveCall(Parameters, Returns[RemovedCall]):
 
     COMMAND: ClassVar[str] = "calls"
     WORD: ClassVar[str] = "rm"
-    call: str
+    call: str = Field(default="", description="Its name.")
 
 
 class JoinCall(Parameters, Returns[CallInfo]):

@@ -9,7 +9,7 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -23,7 +23,6 @@ from gshtui.bus.call_data import (
     WindowKind,
 )
 from gshtui.bus.events.call_events import CallOpenRequested
-from gshtui.bus.letter import PERSON
 from gshtui.calls.call_letter import unknown_words
 from gshtui.calls.call_service import CallService
 from gshtui.calls.call_values import (
@@ -53,7 +52,6 @@ from gshtui.commands.declaration import (
     Handler,
     Invocation,
     Mark,
-    NotAllowed,
     Outcome,
     P,
     Parameters,
@@ -62,9 +60,10 @@ from gshtui.commands.declaration import (
     UsageError,
     Word,
 )
-from gshtui.commands.group import Family
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import ToolParameters
+from gshtui.commands.shell_form import ShellOption
 from gshtui.system.files import private_files
 from gshtui.text import markdown_table
 from gshtui.text.sanitise import one_line
@@ -113,47 +112,82 @@ class CallHistoryParameters(ToolParameters):
     before: int | None = Field(default=None, ge=0, description="Only messages below this number")
 
 
-CallWord = Literal[
-    "ls", "show", "search", "window", "summarise", "instructions", "pin", "unpin", "dismiss", "export", "rm"
-]
-_LOOKING: tuple[CallWord, ...] = ("ls", "show", "search")
+class _OfCall(Parameters):
+    COMMAND: ClassVar[str] = "calls"
+    call: str = Field(default="", description="Its name; empty: the one you are in.")
 
 
-class CallsParameters(ToolParameters):
-    """What to do with which call."""
+class ShowCall(_OfCall, Returns[Outcome]):
+    """Show a call: who is in it, what is pinned, what agents are told."""
+
+    WORD: ClassVar[str] = "show"
+
+
+class SearchCall(_OfCall, Returns[Outcome]):
+    """Search in what was said in a call."""
+
+    WORD: ClassVar[str] = "search"
+    text: Annotated[str, ShellOption(words=-1)] = Field(default="", description="The words.")
+    limit: int = Field(default=50, ge=1, le=_MOST, description="Most messages.")
+
+
+class SetCallWindow(_OfCall, Returns[Outcome]):
+    """Set what agents are told of the conversation."""
 
     FORMER_NAMES = {"keep_recent": "last", "max_history_tokens": "tokens"}
-
-    action: CallWord = Field(default="ls", description="Agents can use ls, show and search.")
-    call: str = Field(default="", description="Its name; empty: the one you are in.")
-    text: str = Field(
-        default="",
-        description="search: the words. instructions: what everybody in it is asked to do. dismiss: the member."
-        " pin, unpin: the document's name.",
-    )
-    content: Annotated[str, Mark.PIPED] = Field(default="", description="pin: the document's text.")
+    WORD: ClassVar[str] = "window"
     kind: WindowKind | None = Field(
-        default=None,
-        description="window: what agents are told of the conversation: as much as fits a budget, the last messages, or"
-        " these after a summary.",
+        default=None, description="As much as fits a budget, the last messages, or these after a summary."
     )
-    tokens: int | None = Field(default=None, ge=0, le=1_000_000, description="window: the budget in tokens.")
-    last: int | None = Field(default=None, ge=0, le=_MOST, description="window: how many messages word for word.")
-    summary: str | None = Field(default=None, description="window: the summary of what came before, in your words.")
+    tokens: int | None = Field(default=None, ge=0, le=1_000_000, description="The budget in tokens.")
+    last: int | None = Field(default=None, ge=0, le=_MOST, description="How many messages word for word.")
+    summary: str | None = Field(default=None, description="The summary of what came before, in your words.")
     summarizer: str | None = Field(
-        default=None, description="window: the agent in the call whose model summarises; empty: the small model."
+        default=None, description="The agent in the call whose model summarises; empty: the small model."
     )
-    summary_max_tokens: int | None = Field(
-        default=None, ge=100, le=20_000, description="window: most tokens of the summary."
-    )
-    out: str = Field(default="", description="export: the file; empty: print it.")
-    limit: int = Field(default=50, ge=1, le=_MOST, description="search: most messages.")
+    summary_max_tokens: int | None = Field(default=None, ge=100, le=20_000, description="Most tokens of the summary.")
 
 
-class LookAtCalls(CallsParameters, Returns[Outcome]):
-    """Every other action of `calls`."""
+class SummariseCall(_OfCall, Returns[Outcome]):
+    """Summarise what was said so far."""
 
-    COMMAND: ClassVar[str] = "calls"
+    WORD: ClassVar[str] = "summarise"
+
+
+class InstructCall(_OfCall, Returns[Outcome]):
+    """Set what everybody in a call is asked to do."""
+
+    WORD: ClassVar[str] = "instructions"
+    text: Annotated[str, ShellOption(words=-1)] = Field(default="", description="In your words; empty: nothing.")
+
+
+class PinDocument(_OfCall, Returns[Outcome]):
+    """Pin a document, which everybody in a call has."""
+
+    WORD: ClassVar[str] = "pin"
+    text: Annotated[str, ShellOption(words=-1)] = Field(default="", description="The document's name.")
+    content: Annotated[str, Mark.PIPED] = Field(default="", description="The document's text.")
+
+
+class UnpinDocument(_OfCall, Returns[Outcome]):
+    """Take a pinned document away."""
+
+    WORD: ClassVar[str] = "unpin"
+    text: Annotated[str, ShellOption(words=-1)] = Field(default="", description="The document's name.")
+
+
+class DismissMember(_OfCall, Returns[Outcome]):
+    """Send a member away."""
+
+    WORD: ClassVar[str] = "dismiss"
+    text: Annotated[str, ShellOption(words=-1)] = Field(default="", description="The member.")
+
+
+class ExportCall(_OfCall, Returns[Outcome]):
+    """Export all of a call as Markdown."""
+
+    WORD: ClassVar[str] = "export"
+    out: str = Field(default="", description="The file; empty: print it.")
 
 
 CREATE = "Create a call: a shared room of people and agents"
@@ -163,17 +197,9 @@ def commands(service: Callable[[], CallService]) -> list[AnyCommand]:
     """The family. `service`: the calls of this hub, made when one is first used."""
     family = _Calls(service)
     human = Access.HUMAN_ONLY
-    actions = (
-        Action(RemoveCall, family.remove, _render_removed, family.ask_removal, access=human, effect=Effect.WRITE),
-        Action(LookAtCalls, family.calls, _as_it_is, access=Access.SHARED, effect=Effect.READ),
-        Action(ListCalls, family.list_calls, _render_listing, access=human),
-        Action(ReadCall, family.read_page, _render_page, access=human),
-        Action(NoteTyping, family.note_typing, _render_noted, access=human),
-        Action(NoteRun, family.note_run, _render_told, access=human),
-        Action(PostMessage, family.post_message, _render_post, access=human, effect=Effect.EXECUTE),
-    )
-    calls = Family(_bound, *actions)
-    joins = Action(JoinCall, family.join_call, _render_joined, access=human, effect=Effect.WRITE)
+    changes: dict[str, Any] = {"access": human, "effect": Effect.WRITE}
+    call, text = ("call",), ("call", "text")
+    joins = Action(JoinCall, family.join_call, _render_joined, **changes)
 
     def command(name: str, summary: str, parameters: type[P], run: Handler[P], *places: str, **more: Any) -> Command[P]:
         return Command(
@@ -182,27 +208,36 @@ def commands(service: Callable[[], CallService]) -> list[AnyCommand]:
 
     joining = "Join a call; your messages go there until you leave"
     leaving = "Leave a call, and be in the lobby again"
-    changes: dict[str, Any] = {"access": human, "effect": Effect.WRITE}
-    look = "List the calls, the shared rooms of people and agents; `show` one, or `search` in it."
     return [
         command("create", CREATE, CreateParameters, family.create, "call", "topic", **changes),
         command("join", joining, JoinCall, joins.handle, "call", guests=True, actions=(joins,), **changes),
         command("leave", leaving, LeaveParameters, family.leave, "call", guests=True, **changes),
-        command(
+        group(
             "calls",
             "The calls: list, show, search, export, remove, and what their agents are told",
-            CallsParameters,
-            calls.handle,
-            *("action", "call", "text"),
+            Action(ListCalls, family.list_calls, _render_listing),
+            Action(ShowCall, family.show, _as_it_is, positions=call),
+            Action(SearchCall, family.search, _as_it_is, positions=text),
+            Action(SetCallWindow, family.set_window, _as_it_is, positions=call, **changes),
+            Action(SummariseCall, family.summarise, _as_it_is, positions=call, **changes),
+            Action(InstructCall, family.instruct, _as_it_is, positions=text, **changes),
+            Action(PinDocument, family.pin, _as_it_is, positions=text, **changes),
+            Action(UnpinDocument, family.unpin, _as_it_is, positions=text, **changes),
+            Action(DismissMember, family.dismiss, _as_it_is, positions=text, **changes),
+            Action(ExportCall, family.export, _as_it_is, positions=call, **changes),
+            Action(RemoveCall, family.remove, _render_removed, family.ask_removal, **changes),
+            Action(ReadCall, family.read_page, _render_page, access=human),
+            Action(NoteTyping, family.note_typing, _render_noted, access=human),
+            Action(NoteRun, family.note_run, _render_told, access=human),
+            Action(PostMessage, family.post_message, _render_post, access=human, effect=Effect.EXECUTE),
+            family="calls",
             guests=True,
-            effect=Effect.WRITE,
-            description=look,
+            assess=family.assess_look,
+            complete=family.complete,
+            opens="calls",
+            description="List the calls, the shared rooms of people and agents; `show` one, or `search` in it.",
             tool=True,
             gives_data=True,
-            assess=family.assess_look,
-            actions=actions,
-            bind=_bound,
-            opens="calls",
         ),
         command(
             "topic", "Show or set the topic of a call", TopicParameters, family.topic, "set", guests=True, **changes
@@ -220,12 +255,6 @@ def commands(service: Callable[[], CallService]) -> list[AnyCommand]:
             assess=family.assess_history,
         ),
     ]
-
-
-def _bound(given: CallsParameters) -> Parameters:
-    if given.action == "rm":
-        return RemoveCall(call=given.call)
-    return LookAtCalls(**given.model_dump())
 
 
 class _Calls:
@@ -253,7 +282,7 @@ class _Calls:
 
     async def list_calls(self, invocation: Invocation, _parameters: ListCalls) -> CallListing:
         service, who = await self._asked(invocation)
-        return CallListing(tuple(await service.all()), (await service.find("", who)).name)
+        return CallListing(tuple(await service.all()), (await service.find("", who)).name, who.id)
 
     async def read_page(self, invocation: Invocation, parameters: ReadCall) -> CallPage:
         service, who = await self._asked(invocation)
@@ -299,12 +328,13 @@ class _Calls:
         """Judge reading what was said in a call. Raises `ExpectedError`."""
         return await self._assess_reading(invocation, parameters.call, "history")
 
-    async def assess_look(self, invocation: Invocation, parameters: CallsParameters) -> Assessment:
+    async def assess_look(self, invocation: Invocation, parameters: Returns[object]) -> Assessment:
         """Judge looking at the calls, or at what was said in one. Raises `ExpectedError`."""
-        if parameters.action in ("show", "search"):
-            return await self._assess_reading(invocation, parameters.call, f"calls {parameters.action}")
-        effect = Effect.READ if parameters.action == "ls" else Effect.WRITE
-        return Assessment(effect, parameters.action, detail=f"calls {parameters.action}")
+        doing = f"calls {parameters.WORD}"
+        if isinstance(parameters, ShowCall | SearchCall):
+            return await self._assess_reading(invocation, parameters.call, doing)
+        effect = Effect.READ if isinstance(parameters, ListCalls) else Effect.WRITE
+        return Assessment(effect, parameters.WORD, detail=doing)
 
     async def _assess_reading(self, invocation: Invocation, name: str, doing: str) -> Assessment:
         """An agent asks before it reads a call that it is not in, as it does before it reads its files."""
@@ -327,59 +357,54 @@ class _Calls:
         data = [entry for one in found for entry in (*results_json(one), message_json(one))]
         return _messages(data, found, "Nothing was said there yet.")
 
-    async def calls(self, invocation: Invocation, parameters: LookAtCalls) -> Outcome:
-        caller = invocation.caller
-        if (caller.is_agent or caller.is_guest) and parameters.action not in _LOOKING:
-            raise NotAllowed(
-                f"Only the person at the keyboard can use `calls {parameters.action}`.",
-                hint="ls, show and search are for everybody.",
-            )
+    async def show(self, invocation: Invocation, parameters: ShowCall) -> Outcome:
         service, who = await self._asked(invocation)
-        match parameters.action:
-            case "ls":
-                found = await service.all()
-                here = (await service.find("", who)).name
-                table = _calls_table(found, who.id, here)
-                data = [call_json(call, who.id) for call in found]
-                return Outcome(data, table, plain=markdown_table.bare_columns(table))
-            case "show":
-                call = await service.find(parameters.call, who)
-                _refuse_outsider(invocation, call, who)
-                pins = await service.pins(call.name)
-                table = _details(call, pins)
-                data = call_json(call) | {"pinned": [pin.name for pin in pins]}
-                return Outcome(data, table, plain=markdown_table.bare_columns(table))
-            case "search":
-                if not parameters.text.strip():
-                    raise UsageError("Give the words to search for.", hint="For example: calls search lobby flaky test")
-                _refuse_outsider(invocation, await service.find(parameters.call, who), who)
-                hits = await service.search(parameters.call, parameters.text, who, limit=parameters.limit)
-                return _messages([message_json(one) for one in hits], hits, "Nothing found.")
-            case "export":
-                return await self._export(invocation, parameters)
-            case "instructions":
-                call = await service.instruct(parameters.call, parameters.text, who)
-                return Outcome(call_json(call), f"Every agent in {call.name} is told so from now on.")
-            case "window":
-                return await self._window(invocation, parameters)
-            case "summarise":
-                call = await service.summarise(parameters.call, who)
-                data = call_json(call) | {"summary": call.summary, "summary_to": call.summary_to}
-                return Outcome(data, call.summary, plain=call.summary)
-            case "pin":
-                if not parameters.text.strip() or not parameters.content:
-                    raise UsageError("A pinned document needs a name and its content.")
-                await service.pin(parameters.call, parameters.text.strip(), parameters.content, who)
-                return Outcome({"pinned": parameters.text.strip()}, f"Pinned {one_line(parameters.text, 60)}.")
-            case "unpin":
-                await service.unpin(parameters.call, parameters.text.strip(), who)
-                return Outcome({"unpinned": parameters.text.strip()}, f"Unpinned {one_line(parameters.text, 60)}.")
-            case _:
-                call = await service.dismiss(parameters.text.strip(), parameters.call, who)
-                return Outcome(call_json(call), f"{one_line(parameters.text, 40)} is no longer in {call.name}.")
+        call = await service.find(parameters.call, who)
+        _refuse_outsider(invocation, call, who)
+        pins = await service.pins(call.name)
+        table = _details(call, pins)
+        data = call_json(call) | {"pinned": [pin.name for pin in pins]}
+        return Outcome(data, table, plain=markdown_table.bare_columns(table))
+
+    async def search(self, invocation: Invocation, parameters: SearchCall) -> Outcome:
+        service, who = await self._asked(invocation)
+        if not parameters.text.strip():
+            raise UsageError("Give the words to search for.", hint="For example: calls search lobby flaky test")
+        _refuse_outsider(invocation, await service.find(parameters.call, who), who)
+        hits = await service.search(parameters.call, parameters.text, who, limit=parameters.limit)
+        return _messages([message_json(one) for one in hits], hits, "Nothing found.")
+
+    async def instruct(self, invocation: Invocation, parameters: InstructCall) -> Outcome:
+        service, who = await self._asked(invocation)
+        call = await service.instruct(parameters.call, parameters.text, who)
+        return Outcome(call_json(call), f"Every agent in {call.name} is told so from now on.")
+
+    async def summarise(self, invocation: Invocation, parameters: SummariseCall) -> Outcome:
+        service, who = await self._asked(invocation)
+        call = await service.summarise(parameters.call, who)
+        data = call_json(call) | {"summary": call.summary, "summary_to": call.summary_to}
+        return Outcome(data, call.summary, plain=call.summary)
+
+    async def pin(self, invocation: Invocation, parameters: PinDocument) -> Outcome:
+        service, who = await self._asked(invocation)
+        name = parameters.text.strip()
+        if not name or not parameters.content:
+            raise UsageError("A pinned document needs a name and its content.")
+        await service.pin(parameters.call, name, parameters.content, who)
+        return Outcome({"pinned": name}, f"Pinned {one_line(name, 60)}.")
+
+    async def unpin(self, invocation: Invocation, parameters: UnpinDocument) -> Outcome:
+        service, who = await self._asked(invocation)
+        name = parameters.text.strip()
+        await service.unpin(parameters.call, name, who)
+        return Outcome({"unpinned": name}, f"Unpinned {one_line(name, 60)}.")
+
+    async def dismiss(self, invocation: Invocation, parameters: DismissMember) -> Outcome:
+        service, who = await self._asked(invocation)
+        call = await service.dismiss(parameters.text.strip(), parameters.call, who)
+        return Outcome(call_json(call), f"{one_line(parameters.text, 40)} is no longer in {call.name}.")
 
     async def remove(self, invocation: Invocation, parameters: RemoveCall) -> RemovedCall:
-        _refuse_guest(invocation)
         service = self._service()
         if not parameters.call.strip():
             raise UsageError("The call to remove is missing.", hint="`calls` lists them.")
@@ -387,7 +412,6 @@ class _Calls:
         return RemovedCall(call.name, call.messages)
 
     async def ask_removal(self, invocation: Invocation, parameters: RemoveCall) -> Question | None:
-        _refuse_guest(invocation)
         if not parameters.call.strip():
             return None
         service, who = await self._asked(invocation)
@@ -402,7 +426,7 @@ class _Calls:
             return [name for name in await self._service().agent_names() if name.startswith(prefix)]
         return []
 
-    async def _window(self, invocation: Invocation, parameters: LookAtCalls) -> Outcome:
+    async def set_window(self, invocation: Invocation, parameters: SetCallWindow) -> Outcome:
         service, who = await self._asked(invocation)
         call = await service.find(parameters.call, who)
         old = call.window
@@ -419,7 +443,7 @@ class _Calls:
             call = await service.set_window(call.name, window, who, summary=parameters.summary)
         return Outcome(call_json(call), _window_words(call))
 
-    async def _export(self, invocation: Invocation, parameters: LookAtCalls) -> Outcome:
+    async def export(self, invocation: Invocation, parameters: ExportCall) -> Outcome:
         service, who = await self._asked(invocation)
         call = await service.find(parameters.call, who)
         text = _exported(call, await service.everything(call.name, who), await service.pins(call.name))
@@ -501,11 +525,6 @@ def _exported(call: CallInfo, messages: Sequence[CallMessage], pins: Sequence[Pi
     return "\n\n".join(parts) + "\n"
 
 
-def _refuse_guest(invocation: Invocation) -> None:
-    if invocation.caller.is_guest:
-        raise NotAllowed("Only the person at the keyboard can use `calls rm`.")
-
-
 def _write_new(target: Path, text: str) -> None:
     """Write a file that does not exist yet, readable only by its owner. Raises `OSError`."""
     with os.fdopen(private_files.make_file(target), "w", encoding="utf-8", errors="replace") as file:
@@ -532,8 +551,9 @@ def _render_told(_invocation: Invocation, told: bool) -> Outcome:
 
 
 def _render_listing(_invocation: Invocation, found: CallListing) -> Outcome:
-    table = _calls_table(found.calls, PERSON, found.here)
-    return Outcome([call_json(call) for call in found.calls], table, plain=markdown_table.bare_columns(table))
+    table = _calls_table(found.calls, found.who, found.here)
+    data = [call_json(call, found.who) for call in found.calls]
+    return Outcome(data, table, plain=markdown_table.bare_columns(table))
 
 
 def _render_page(_invocation: Invocation, page: CallPage) -> Outcome:

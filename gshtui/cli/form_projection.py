@@ -32,9 +32,6 @@ def forms(commands: Iterable[AnyCommand]) -> tuple[list[GroupForm], list[Command
         shell = command.shell or command.parameters.SHELL
         if isinstance(shell, ShellGroup):
             groups.append(GroupForm(command.name, summary=shell.summary, help=shell.help, synonyms=shell.synonyms))
-        elif isinstance(shell, ShellForm) and command.bind is not None:
-            takes_yes = command.effect is not Effect.READ
-            made.append(_form(command.parameters, command.name, command.positions, takes_yes=takes_yes))
         for action in command.actions:
             if isinstance(action.parameters.SHELL, ShellForm):
                 made.append(command_form(action, positions_of(action) if command.words else command.positions))

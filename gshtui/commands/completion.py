@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from gshtui.commands.declaration import Invocation, Offered, UsageError, typed_fields
 from gshtui.commands.language import piped_parameter, signature, signatures
-from gshtui.commands.line_parser import LineParser, OpenStage
+from gshtui.commands.line_parser import ACTION, LineParser, OpenStage
 from gshtui.commands.line_syntax import TextNode, quote
 from gshtui.commands.line_values import VariableError, Variables, selected
 from gshtui.commands.registry import AnyCommand, Registry
@@ -122,6 +122,8 @@ async def _arguments(command: AnyCommand, invocation: Invocation, stage: OpenSta
     unnamed = iter(free)
     so_far = {one.name or next(unnamed, ""): one.value for one in finished}
     texts = {name: value.text for name, value in so_far.items() if isinstance(value, TextNode)}
+    if word := command.name.removeprefix(command.first_word).strip():
+        texts[ACTION] = word
     invocation = replace(invocation, given=texts)
     found: list[Completion] = []
     if command.words and not finished:

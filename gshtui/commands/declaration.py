@@ -577,8 +577,6 @@ class Command(msgspec.Struct, Generic[P], frozen=True):
     complete: Complete | None = None
     actions: tuple[AnyAction, ...] = ()
     """The actions that code can call, and about which a window asks."""
-    bind: Callable[[P], Parameters] | None = None
-    """In a family, a line's parameters as those of one of `actions`. Raises `UsageError`."""
     opens: str = ""
     """The list that the bare name opens in a window: `models`, `sessions` …"""
     words: Mapping[str, Command[Any]] = msgspec.field(default_factory=dict[str, "Command[Any]"])

@@ -151,15 +151,14 @@ def bound(registry: Registry, line: str, variables: Variables | None = None) -> 
 
 def has_value(command: AnyCommand) -> bool:
     """Whether a line of it is a value that code would call: a group's name alone may be none."""
-    return bool(command.actions) and (command.bind is not None or issubclass(command.parameters, Returns))
+    return bool(command.actions) and issubclass(command.parameters, Returns)
 
 
 def bound_parameters(command: AnyCommand, parameters: Parameters) -> Returns[Any]:
     """A line's parameters as the value that code would call. Raises `UsageError`."""
-    value = parameters if command.bind is None else command.bind(parameters)
-    if not isinstance(value, Returns):
+    if not isinstance(parameters, Returns):
         raise UsageError(f"{command.name} cannot be called by value.")
-    return value
+    return parameters
 
 
 def opened_list(registry: Registry, line: str) -> str:

@@ -5,13 +5,12 @@ Pure. Runs nothing: `evaluation` runs the lines inside values, and gives their r
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import shlex
 import types
 import typing
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +25,6 @@ from gshtui.commands.declaration import (
     Incomplete,
     Mark,
     Parameters,
-    Returns,
     UsageError,
     Word,
     is_marked,
@@ -85,11 +83,15 @@ def signature(command: AnyCommand) -> Signature:
 def _signature(parameters: type[Parameters], positions: tuple[str, ...], in_group: bool) -> Signature:
     """`in_group`: its last position takes several words only where it says so."""
     fields = typed_fields(parameters)
+    lists = frozenset(
+        name for name, field in fields.items() if _LISTS & {typing.get_origin(a) for a in _bare(field.annotation)}
+    )
     last = positions[-1] if positions else ""
     verbatim = last if last and is_marked(fields[last], Mark.VERBATIM) else ""
     takes_several = bool(last) and bool({str, LineValue} & set(_bare(fields[last].annotation)))
     if takes_several and in_group:
         takes_several = bool(verbatim) or option_of(fields[last]).words != 1
+    takes_several = takes_several or (in_group and last in lists)
     former = {
         **{other: name for name, field in fields.items() for other in _option_names(field) if other not in fields},
         **parameters.FORMER_NAMES,
@@ -97,9 +99,6 @@ def _signature(parameters: type[Parameters], positions: tuple[str, ...], in_grou
     names = frozenset((*fields, *former))
     switches = frozenset(
         name for name in names if (field := fields.get(former.get(name, name))) and field.annotation is bool
-    )
-    lists = frozenset(
-        name for name, field in fields.items() if _LISTS & {typing.get_origin(a) for a in _bare(field.annotation)}
     )
     no_options = frozenset({verbatim} if verbatim and option_of(fields[verbatim]).absent else ())
     tail = last if takes_several else ""
@@ -302,7 +301,8 @@ def named(signature: Signature, stage: Stage, source: str) -> dict[str, Argument
                 more = [argument]
                 while arguments and arguments[0].name not in signature.names:
                     more.append(arguments.pop(0))
-                argument = _joined(more, source)
+                is_list = name in signature.several
+                argument = functools.reduce(_added, more) if is_list else _joined(more, source)
         found[name] = argument
     return found
 
@@ -501,7 +501,7 @@ def validate(command: AnyCommand, values: dict[str, Any], spans: Mapping[str, So
     if hidden:
         raise UsageError(f"{command.name}: there is no parameter {hidden[0]!r}.", hint=usage(command))
     try:
-        given = command.parameters.model_validate(values)
+        return command.parameters.model_validate(values)
     except ValidationError as error:
         details = error.errors(include_url=False)
         message = f"{command.name}: {'; '.join([_complaint(command, detail) for detail in details][:5])}."
@@ -511,31 +511,6 @@ def validate(command: AnyCommand, values: dict[str, Any], spans: Mapping[str, So
             raise _MisplacedError(message, span, hint=usage(command)) from error
         lacks = all(detail["type"] == "missing" for detail in details)
         raise (Incomplete if lacks else UsageError)(message, hint=usage(command)) from error
-    for name, words in _unused(command, given):
-        message = f"`{words}` has no parameter {name!r}."
-        if spans and name in spans:
-            raise _MisplacedError(message, spans[name], hint=usage(command))
-        raise UsageError(message, hint=usage(command))
-    return given
-
-
-def _unused(command: AnyCommand, given: Parameters) -> Iterator[tuple[str, str]]:
-    """The parameters that only other actions of the command have, with the words of the action that this is."""
-    if command.bind is None or not given.model_fields_set:
-        return
-    try:
-        value = command.bind(given)
-    except UsageError:
-        return  # it is raised where the command runs
-    words = f"{command.name} {value.WORD if isinstance(value, Returns) else ''}".rstrip()
-    others = {name for other in command.actions for name in other.parameters.model_fields}
-    for name in given.model_fields_set.intersection(others).difference(type(value).model_fields, command.positions):
-        default = type(given).model_fields[name].get_default(call_default_factory=True)
-        if getattr(given, name) == default:
-            continue
-        with contextlib.suppress(UsageError):  # it is needed, by another name
-            if command.bind(given.model_copy(update={name: default})) == value:
-                yield name, words
 
 
 def _complaint(command: AnyCommand, detail: ErrorDetails) -> str:

@@ -186,8 +186,15 @@ class Registry:
         if not command.words:
             return command, given
         word = given.pop(ACTION, None)
-        given = {name: value for name, value in given.items() if value is not None}
-        return (self.get(f"{command.name} {word}") if word else command), given
+        called = self.get(f"{command.name} {word}") if word else command
+        own = called.parameters.model_fields
+        every = [field for one in command.words.values() for field in one.parameters.model_fields.items()]
+        usual = {name: field.default for name, field in every}  # models give those of other words, too
+        return called, {
+            name: value
+            for name, value in given.items()
+            if value is not None and (name in own or value != usual.get(name))
+        }
 
     def get(self, name: str) -> AnyCommand:
         """The command of this name or alias. Raises `UnknownCommand`: there is none; the text names the nearest."""

@@ -59,7 +59,8 @@ def tool_schema(command: AnyCommand) -> dict[str, Any]:
     """
     words = [word for word in own_words(command) if command.words and _is_shared(command.words[word])]
     if words:
-        return _group_schema({word: tool_schema(command.words[word]) for word in words}, command.parameters.WORD)
+        usual = str(getattr(command.parameters, "WORD", ""))
+        return _group_schema({word: tool_schema(command.words[word]) for word in words}, usual)
     schema: Schema = command.parameters.model_json_schema()
     definitions = obj(schema.pop("$defs", None))
     plain = _plain_fields(schema, definitions)
@@ -84,8 +85,9 @@ def _group_schema(words: dict[str, dict[str, Any]], usual: str) -> dict[str, Any
         if len(its) < len(words):
             said = fields[field].get("description", "")
             fields[field] = {**fields[field], "description": f"{', '.join(its)}: {said}".removesuffix(": ")}
-    action: dict[str, Any] = {"type": "string", "enum": list(words), "default": usual}
-    return {"type": "object", "additionalProperties": False, "properties": {ACTION: action, **fields}}
+    action: dict[str, Any] = {"type": "string", "enum": list(words)} | ({"default": usual} if usual else {})
+    shape = {"type": "object", "additionalProperties": False, "properties": {ACTION: action, **fields}}
+    return shape if usual else {**shape, "required": [ACTION]}
 
 
 def lean_schema(command: AnyCommand, *, rare: bool = False) -> dict[str, Any]:

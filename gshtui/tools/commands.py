@@ -12,6 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from gshtui.commands.declaration import Access, Assess, Command, Does, Effect, Handler, P
+from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.tools.files import edit, glob, grep, read, write
 from gshtui.tools.files.change_problems import ChangeChecker, ChangeProblems
@@ -193,7 +194,6 @@ def _changing(tools: _Tools) -> list[AnyCommand]:
 
 
 def _running(workspace: Workspace, problems: ChangeProblems) -> list[Command[Any]]:
-    worktrees = git_worktree.WorktreeCommand(workspace)
     return [
         Command(
             name="bash",
@@ -225,20 +225,17 @@ def _running(workspace: Workspace, problems: ChangeProblems) -> list[Command[Any
             tool=True,
             assess=partial(git_commit.assess, workspace),
         ),
-        Command(
-            name="git_worktree",
-            summary="Create, list, compare, merge and remove git worktrees",
-            parameters=git_worktree.WorktreeParameters,
-            handler=worktrees.run,
-            actions=tuple(worktrees.actions.values()),
-            bind=worktrees.bind,
-            access=Access.AGENT_PRIMARY,
-            effect=Effect.WRITE,
-            positions=("action", "branch", "path"),
-            description=git_worktree.DESCRIPTION,
+        group(
+            "git_worktree",
+            "Create, list, compare, merge and remove git worktrees",
+            *git_worktree.WorktreeCommand(workspace).actions,
             family="run",
-            tool=True,
+            bare="",
+            access=Access.AGENT_PRIMARY,
             assess=partial(git_worktree.assess, workspace),
             complete=complete_path,
+            description=git_worktree.DESCRIPTION,
+            tool=True,
+            acts=True,
         ),
     ]

@@ -40,7 +40,8 @@ class MailHarness:
     def __post_init__(self) -> None:
         family = commands(self.service.outbox, self.store, self.service, calls=lambda: self.calls)
         rooms = call_commands(lambda: self.calls)
-        self.commands: dict[str, Command[Any]] = {command.name: command for command in [*family, *rooms]}
+        every = [one for command in [*family, *rooms] for one in (command, *command.words.values())]
+        self.commands: dict[str, Command[Any]] = {command.name: command for command in every}
 
     async def run(self, name: str, sender: str = "person", **arguments: Any) -> Outcome:
         """Run a command of the mail, as an agent or a person."""

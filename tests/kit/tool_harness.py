@@ -38,17 +38,22 @@ class ToolHarness:
             cancelled=self.cancelled,
         )
 
-    async def assess(self, name: str, *, call: str = "", **arguments: Any) -> Assessment:
+    def _called(self, name: str, arguments: dict[str, Any]) -> tuple[Command[Any], dict[str, Any]]:
+        """A group's word is its `action`, as models call it."""
         command = self.commands[name]
+        return (command.words[arguments.pop("action")] if command.words else command), arguments
+
+    async def assess(self, name: str, *, call: str = "", **arguments: Any) -> Assessment:
+        command, arguments = self._called(name, arguments)
         assert command.assess is not None
         return await command.assess(self.invocation(call=call), command.parameters(**arguments))
 
     async def run(self, name: str, *, agent: str = "main", call: str = "", **arguments: Any) -> Outcome:
-        command = self.commands[name]
+        command, arguments = self._called(name, arguments)
         return await command.handler(self.invocation(agent=agent, call=call), command.parameters(**arguments))
 
     async def run_in(self, folder: Path, name: str, **arguments: Any) -> Outcome:
-        command = self.commands[name]
+        command, arguments = self._called(name, arguments)
         return await command.handler(replace(self.invocation(), cwd=folder), command.parameters(**arguments))
 
     def write_file(self, path: str, content: str | bytes) -> Path:

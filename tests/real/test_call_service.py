@@ -422,8 +422,8 @@ async def test_an_agent_asks_before_it_reads_a_call_that_it_is_not_in(tmp_path: 
         await call_of(m, "one")
         for command, arguments in (
             ("history", {"call": "audio"}),
-            ("calls", {"action": "show", "call": "audio"}),
-            ("calls", {"action": "search", "call": "audio", "text": "x"}),
+            ("calls show", {"call": "audio"}),
+            ("calls search", {"call": "audio", "text": "x"}),
         ):
             assert (await m.assess(command, one.id, **arguments)).inside, command
             asking = await m.assess(command, out.id, **arguments)
@@ -463,9 +463,7 @@ async def test_history_counts_what_was_seen(tmp_path: Path) -> None:
         shown = await m.run("history", n=2)
         after = next(x for x in (await m.run("calls")).data if x["name"] == "audio")["unread"]
         assert before == 3 and after == 0 and [x["text"] for x in shown.data] == ["50% 1", "50% 2"]
-        assert [x["text"] for x in (await m.run("calls", action="search", call="audio", text="50% 1")).data] == [
-            "50% 1"
-        ]
+        assert [x["text"] for x in (await m.run("calls search", call="audio", text="50% 1")).data] == ["50% 1"]
         assert msgspec.json.encode(shown.data)
 
 

@@ -92,9 +92,9 @@ async def test_what_cannot_be_done(tools: ToolHarness, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="your current folder"):
         await tools.run_in(tmp_path / "project-x", "git_worktree", action="remove", branch="x")
     (tmp_path / "plain").mkdir()
-    for action in ("list", "create"):
+    for action, branch in (("list", {}), ("create", {"branch": "x"})):
         with pytest.raises(CommandError, match=r"not a git repository|not in a git repository"):
-            await tools.run_in(tmp_path / "plain", "git_worktree", action=action, branch="x")
+            await tools.run_in(tmp_path / "plain", "git_worktree", action=action, **branch)
 
 
 HOSTILE = (

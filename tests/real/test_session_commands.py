@@ -550,7 +550,7 @@ async def test_ids_are_completed_and_a_closed_store_is_one_clear_sentence(shell:
         assert command.complete is not None
         assert await command.complete(shell.invocation(), "target", session[:5]) == [session]
         assert await command.complete(shell.invocation(), "target", "nothing") == []
-        assert await command.complete(shell.invocation(), "text", "") == []
+        assert await command.complete(shell.invocation(), "title", "") == []
     for line in (f"resume {session[-5:]}", f"session target={session} action=resume"):
         intent = (await shell.run(line)).intent
         assert isinstance(intent, SessionChangeRequested) and intent.session == session

@@ -129,7 +129,7 @@ async def test_a_guest_runs_what_the_guide_names_and_nothing_else(tmp_path: Path
                 ran.append(command.name)
                 return Outcome(text="ran")
 
-            return replace(command, handler=run, bind=None, actions=())
+            return replace(command, handler=run, actions=())
 
         registry = Registry([recording(command) for command in hub.registry])
         guest = hub.invocation(Caller("amy", is_guest=True))

@@ -120,7 +120,7 @@ def test_a_model_calls_a_group_by_its_word_and_sees_only_what_it_may_use() -> No
     fields = tool_schema(registry.get("plant"))["properties"]
     assert fields["action"] == {"type": "string", "enum": ["show", "water"], "default": "show"}
     assert (set(fields), fields["litres"]["description"]) == ({"action", "name", "litres"}, "water")
-    command, given = registry.called("plant", {"action": "water", "name": "fern", "litres": None})
-    assert (command.parameters, given, command.first_word) == (WaterPlant, {"name": "fern"}, "plant")
+    command, given = registry.called("plant", {"action": "show", "name": "fern", "litres": 1})
+    assert (command.parameters, given, command.first_word) == (ShowPlant, {"name": "fern"}, "plant")
     with pytest.raises(UnknownCommand):
         registry.called("plant", {"action": "eat"})

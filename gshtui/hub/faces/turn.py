@@ -66,7 +66,7 @@ class PromptTurn:
             from gshtui.store.sessions.session_calls import ShowSession
 
             await hub.bus.drained()
-            before = await hub.run(ShowSession(session=self._session, whole=True, limit=10_000))
+            before = await hub.run(ShowSession(session=self._session, all=True, limit=10_000))
             self._face.show(f"{before.text}\n\n")
             if not request.text:
                 return "printed"

@@ -15,6 +15,8 @@ from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.store.tables.message_table import SearchHit, StoredMessage
 from gshtui.store.tables.session_table import SessionInfo
 
+_ID = "Its id, the beginning or end of that, or its number in the list; empty: the current one."
+_IDS = "Their ids, or numbers in the list."
 STORE_PARTS = frozenset({"store"})
 """The parts of the hub that these commands need."""
 SESSION_SYNONYMS = {
@@ -106,9 +108,7 @@ class ListSessions(Parameters, Returns[SessionList]):
     COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "ls"
     SHELL = _shell()
-    everywhere: Annotated[bool, ShellOption("--all")] = Field(
-        default=False, description="List the conversations of every folder."
-    )
+    all: bool = Field(default=False, description="List the conversations of every folder.")
     agent: str = Field(default="", description="List only this agent's.")
     provider: str = Field(default="", description="List only those that used this provider last.")
     model: str = Field(default="", description="List only those whose last model has this in its name.")
@@ -119,24 +119,27 @@ class ListSessions(Parameters, Returns[SessionList]):
     limit: int = Field(default=20, ge=1, le=10_000, description="Maximum number of conversations.")
 
 
-class ShowSession(Parameters, Returns[ShownSession]):
+class _OfSession(Parameters):
+    FORMER_NAMES = {"target": "session"}
+    COMMAND: ClassVar[str] = "session"
+    session: Annotated[str, ShellOption("id", kind="session")] = Field(default="", description=_ID)
+
+
+class ShowSession(_OfSession, Returns[ShownSession]):
     """Show a conversation; by default this folder's latest."""
 
-    COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "show"
     SHELL = _shell("session")
-    session: Annotated[str, ShellOption("id", kind="session")] = ""
-    whole: Annotated[bool, ShellOption("--all")] = Field(default=False, description="Show all messages.")
+    all: bool = Field(default=False, description="Show all messages.")
     limit: int = Field(default=20, ge=1, le=10_000, description="Maximum number of messages.")
 
 
-class ResumeSession(Parameters, Returns[SessionInfo]):
+class ResumeSession(_OfSession, Returns[SessionInfo]):
     """Open the window with a conversation.
 
     With --json, only print which conversation it would open.
     """
 
-    COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "resume"
     PICKS: ClassVar[bool] = True
     SHELL = ShellForm(
@@ -144,7 +147,7 @@ class ResumeSession(Parameters, Returns[SessionInfo]):
         parts=STORE_PARTS,
         needs_terminal="`session resume` opens a window, which needs a terminal; `prompt --session ID` does not.",
     )
-    session: Annotated[str, ShellOption("id", kind="session")] = "latest"
+    session: Annotated[str, ShellOption("id", kind="session")] = Field(default="latest", description=_ID)
 
 
 class ArchiveSessions(Parameters, Returns[ArchivedSessions]):
@@ -153,7 +156,9 @@ class ArchiveSessions(Parameters, Returns[ArchivedSessions]):
     COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "archive"
     SHELL = _shell("sessions")
-    sessions: Annotated[tuple[str, ...], ShellOption("ids", metavar="ID…", kind="session", required=True)] = ()
+    sessions: Annotated[tuple[str, ...], ShellOption("ids", metavar="ID…", kind="session", required=True)] = Field(
+        default=(), description=_IDS
+    )
 
 
 class UnarchiveSessions(Parameters, Returns[ArchivedSessions]):
@@ -162,7 +167,9 @@ class UnarchiveSessions(Parameters, Returns[ArchivedSessions]):
     COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "unarchive"
     SHELL = _shell("sessions")
-    sessions: Annotated[tuple[str, ...], ShellOption("ids", metavar="ID…", kind="session", required=True)] = ()
+    sessions: Annotated[tuple[str, ...], ShellOption("ids", metavar="ID…", kind="session", required=True)] = Field(
+        default=(), description=_IDS
+    )
 
 
 class RemoveSessions(Parameters, Returns[RemovedSessions]):
@@ -174,22 +181,22 @@ class RemoveSessions(Parameters, Returns[RemovedSessions]):
     COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "rm"
     SHELL = _shell("sessions")
-    sessions: Annotated[tuple[str, ...], ShellOption("ids", metavar="ID…", kind="session")] = ()
+    sessions: Annotated[tuple[str, ...], ShellOption("ids", metavar="ID…", kind="session")] = Field(
+        default=(), description=_IDS
+    )
     keep: int | None = Field(
         default=None, ge=0, le=100_000, description="How many of this folder's newest conversations to keep."
     )
 
 
-class ExportSession(Parameters, Returns[SessionExport]):
+class ExportSession(_OfSession, Returns[SessionExport]):
     """Export a conversation.
 
     JSONL and JSON contain everything; Markdown and HTML are for reading. The HTML is one file that loads nothing.
     """
 
-    COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "export"
     SHELL = _shell("session")
-    session: Annotated[str, ShellOption("id", kind="session")] = ""
     format: Literal["", "jsonl", "json", "markdown", "html"] = Field(
         default="", description="Format; by default it follows from the file's name."
     )
@@ -204,33 +211,28 @@ class SearchSessions(Parameters, Returns[SessionHits]):
     COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "search"
     SHELL = _shell("query")
-    query: Annotated[str, ShellOption("words", required=True, words=-1)] = ""
-    everywhere: Annotated[bool, ShellOption("--all")] = Field(
-        default=False, description="Search the conversations of every folder."
-    )
+    query: Annotated[str, ShellOption("words", required=True, words=-1)] = Field(default="", description="The words.")
+    all: bool = Field(default=False, description="Search the conversations of every folder.")
     limit: int = Field(default=20, ge=1, le=10_000, description="Maximum number of hits.")
 
 
-class SummariseSession(Parameters, Returns[SessionSummary]):
+class SummariseSession(_OfSession, Returns[SessionSummary]):
     """Have the small model summarise a conversation; by default this folder's latest.
 
     `[agent] small_model` names it. The summary is printed; the conversation stays as it is.
     """
 
-    COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "summarise"
     SHELL = ShellForm(("session",), parts=STORE_PARTS | {"guard"})
-    session: Annotated[str, ShellOption("id", kind="session")] = ""
     length: Annotated[int, ShellOption("--words")] = Field(
         default=200, ge=20, le=2_000, description="Maximum words of the summary."
     )
 
 
-class RenameSession(Parameters, Returns[SessionInfo]):
+class RenameSession(_OfSession, Returns[SessionInfo]):
     """Rename a conversation."""
 
-    COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "rename"
     SHELL = _shell("session", "title")
-    session: Annotated[str, ShellOption("id", kind="session", required=True)] = ""
-    title: Annotated[str, ShellOption(required=True, words=-1)] = ""
+    session: Annotated[str, ShellOption("id", kind="session", required=True)] = Field(default="", description=_ID)
+    title: Annotated[str, ShellOption(required=True, words=-1)] = Field(default="", description="The new title.")

@@ -11,7 +11,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from pydantic import Field
@@ -30,11 +30,11 @@ from gshtui.commands.declaration import (
     Outcome,
     Parameters,
     Question,
+    Returns,
     UsageError,
-    synonyms,
 )
-from gshtui.commands.group import Family
-from gshtui.commands.schema import FOR_PEOPLE
+from gshtui.commands.group import group
+from gshtui.commands.line_parser import ACTION
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.store.sessions import session_calls as calls
@@ -48,7 +48,6 @@ from gshtui.system.files import private_files
 if TYPE_CHECKING:
     from gshtui.store.sessions.session_html import Redact
 
-Word = Literal["ls", "show", "resume", "rm", "export", "search", "summarise", "rename", "archive", "unarchive"]
 _FORMATS: dict[str, session_export.Format] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -56,55 +55,12 @@ _FORMATS: dict[str, session_export.Format] = {
     ".html": "html",
     ".htm": "html",
 }
-_LOOKING = frozenset({"ls", "show", "search"})
 _SHOWN_IDS = 50
 _MOST = 100_000
 _NAMED = 10
 """Conversations that a question about their removal lists."""
 A = TypeVar("A", bound=Parameters)
 R = TypeVar("R")
-
-
-class SessionParameters(Parameters):
-    """What to do with which conversation."""
-
-    SHELL = calls.SESSION_GROUP
-    action: Annotated[Word, synonyms(calls.SESSION_SYNONYMS)] = Field(
-        default="ls", description="Agents can use ls, show and search."
-    )
-    target: str = Field(
-        default="",
-        description="An id, its beginning or end, or its number in the list; search: the words to find. Empty: the"
-        " current conversation.",
-    )
-    text: str = Field(
-        default="", description="The new title (rename), more words (search), more ids (rm, archive, unarchive)."
-    )
-    agent: str = Field(default="", description="ls: only this agent's.")
-    provider: str = Field(default="", description="ls: only those that used this provider last.")
-    model: str = Field(default="", description="ls: only those whose last model has this in its name.")
-    cost: float = Field(
-        default=0.0, ge=0, le=1_000_000, description="ls: only those that cost so many US dollars or more."
-    )
-    archived: bool = Field(default=False, description="ls: those that were archived.")
-    keep: int | None = Field(
-        default=None,
-        ge=0,
-        le=100_000,
-        description="rm: remove all of this folder but its newest ones, so many.",
-        json_schema_extra=FOR_PEOPLE,
-    )
-    format: Literal["", "jsonl", "json", "markdown", "html"] = Field(
-        default="",
-        description="export: the format; empty: by the file's name, else Markdown.",
-        json_schema_extra=FOR_PEOPLE,
-    )
-    out: str = Field(default="", description="export: the file; empty: print it.", json_schema_extra=FOR_PEOPLE)
-    words: int = Field(
-        default=200, ge=20, le=2_000, description="summarise: the most words.", json_schema_extra=FOR_PEOPLE
-    )
-    all: bool = Field(default=False, description="ls, search: in every folder. show: all messages.")
-    limit: int = Field(default=20, ge=1, le=10_000, description="Maximum number of entries.")
 
 
 class ResumeParameters(Parameters):
@@ -130,24 +86,20 @@ def commands(
     family = _Sessions(store, redactor, ask, label or str)
 
     async def resume(invocation: Invocation, parameters: ResumeParameters) -> Outcome:
-        return await family.handle(invocation, SessionParameters(action="resume", target=parameters.target))
+        return await family.resume.handle(invocation, calls.ResumeSession(session=parameters.target))
 
     return [
-        Command(
+        group(
             "session",
             "Conversations: list, show, resume, remove, export, search, summarise, rename",
-            SessionParameters,
-            family.handle,
-            effect=Effect.WRITE,
-            positions=("action", "target", "text"),
-            description="Look at earlier conversations of this folder: `ls`, `show ID`, `search WORDS`.",
+            *family.actions,
             family="session",
-            opens="sessions",
-            tool=True,
+            shell=calls.SESSION_GROUP,
             assess=family.assess,
             complete=family.complete,
-            actions=family.actions,
-            bind=family.bind,
+            opens="sessions",
+            description="Look at earlier conversations of this folder: `ls`, `show ID`, `search WORDS`.",
+            tool=True,
         ),
         Command(
             "resume",
@@ -163,40 +115,6 @@ def commands(
     ]
 
 
-def _bindings(given: SessionParameters) -> Parameters:
-    """A line's parameters as those of the word that it uses."""
-    target = given.target
-    match given.action:
-        case "ls":
-            chosen = {"agent": given.agent, "provider": given.provider, "model": given.model}
-            return calls.ListSessions(
-                everywhere=given.all, limit=given.limit, cost=given.cost, archived=given.archived, **chosen
-            )
-        case "show":
-            return calls.ShowSession(session=target, whole=given.all, limit=given.limit)
-        case "resume":
-            return calls.ResumeSession(session=target)
-        case "rm":
-            return calls.RemoveSessions(sessions=_named(given), keep=given.keep)
-        case "archive":
-            return calls.ArchiveSessions(sessions=_named(given))
-        case "unarchive":
-            return calls.UnarchiveSessions(sessions=_named(given))
-        case "export":
-            return calls.ExportSession(session=target, format=given.format, out=given.out)
-        case "search":
-            query = f"{target} {given.text}".strip()
-            return calls.SearchSessions(query=query, everywhere=given.all, limit=given.limit)
-        case "summarise":
-            return calls.SummariseSession(session=target, length=given.words)
-        case "rename":
-            return calls.RenameSession(session=target, title=given.text)
-
-
-def _named(given: SessionParameters) -> tuple[str, ...]:
-    return tuple(filter(None, (given.target, *given.text.split())))
-
-
 def _action(
     parameters: type[A],
     run: Callable[[Invocation, A], Awaitable[R]],
@@ -209,7 +127,7 @@ def _action(
     return Action(parameters, run, render, asks, access=access, effect=effect)
 
 
-class _Sessions(Family[SessionParameters]):
+class _Sessions:
     """The handlers and renderings."""
 
     def __init__(
@@ -220,11 +138,11 @@ class _Sessions(Family[SessionParameters]):
         self._redactor = redactor
         self._ask = ask
         shared = Access.SHARED
-        super().__init__(
-            _bindings,
+        self.resume = _action(calls.ResumeSession, self._resume, _render_resumed)
+        self.actions = (
             _action(calls.ListSessions, self._ls, _render_list, access=shared),
             _action(calls.ShowSession, self._show, _render_shown, access=shared),
-            _action(calls.ResumeSession, self._resume, _render_resumed),
+            self.resume,
             _action(calls.RemoveSessions, self._rm, _render_removed, asks=self._ask_removal),
             _action(calls.ArchiveSessions, self._archive, _render_archived),
             _action(calls.UnarchiveSessions, self._unarchive, _render_archived),
@@ -234,24 +152,24 @@ class _Sessions(Family[SessionParameters]):
             _action(calls.RenameSession, self._rename, _render_renamed),
         )
 
-    async def assess(self, invocation: Invocation, given: SessionParameters) -> Assessment:
-        looking = given.action in _LOOKING
-        inside = looking and not (given.all and given.action != "show")
-        if given.action == "show":
+    async def assess(self, invocation: Invocation, given: Returns[object]) -> Assessment:
+        looking = isinstance(given, calls.ListSessions | calls.ShowSession | calls.SearchSessions)
+        inside = looking and not getattr(given, "all", False)
+        named = getattr(given, "session", "") or getattr(given, "query", "")
+        if isinstance(given, calls.ShowSession):
             try:
-                cwd = (await self._wanted(invocation, given.target)).cwd
+                cwd = (await self._wanted(invocation, given.session)).cwd
                 inside = Path(cwd).is_relative_to(invocation.project)
             except StoreError:
                 inside = True  # there is nothing to see; the run says so
-        subject = " ".join(part for part in ("session", given.action, given.target) if part)
-        return Assessment(Effect.READ if looking else Effect.WRITE, subject, inside=inside)
+        return Assessment(
+            Effect.READ if looking else Effect.WRITE, f"session {given.WORD} {named}".rstrip(), inside=inside
+        )
 
     async def complete(self, invocation: Invocation, parameter: str, prefix: str) -> Sequence[str]:
-        if parameter != "target":
+        if parameter not in ("session", "sessions", "target"):
             return []
-        word = invocation.given.get("action", "")
-        word = calls.SESSION_SYNONYMS.get(word, word)
-        archived = {"archive": False, "unarchive": True}.get(word)
+        archived = {"archive": False, "unarchive": True}.get(invocation.given.get(ACTION, ""))
         try:
             found = await self._store.sessions.find_all(limit=_SHOWN_IDS, archived=archived)
         except StoreError:
@@ -263,18 +181,18 @@ class _Sessions(Family[SessionParameters]):
         agent, provider, model, cost = parameters.agent, parameters.provider, parameters.model, parameters.cost
         find = partial(
             self._store.sessions.find_all,
-            cwd=None if parameters.everywhere else str(invocation.cwd),
+            cwd=None if parameters.all else str(invocation.cwd),
             agent=agent,
             provider=provider,
             model=model,
             cost=cost,
         )
         found = await find(limit=parameters.limit + 1, archived=parameters.archived)
-        numbered = not (parameters.everywhere or parameters.archived or agent or provider or model or cost)
+        numbered = not (parameters.all or parameters.archived or agent or provider or model or cost)
         more = len(found) > parameters.limit
         archived = not found and not parameters.archived and bool(await find(limit=1, archived=True))
         called = await self._called(found)
-        return calls.SessionList(found[: parameters.limit], parameters.everywhere, numbered, more, archived, called)
+        return calls.SessionList(found[: parameters.limit], parameters.all, numbered, more, archived, called)
 
     async def _called(self, found: Sequence[SessionInfo]) -> dict[str, str]:
         """How their agents and models are called, by id."""
@@ -283,7 +201,7 @@ class _Sessions(Family[SessionParameters]):
 
     async def _show(self, invocation: Invocation, parameters: calls.ShowSession) -> calls.ShownSession:
         info = await self._wanted(invocation, parameters.session)
-        limit = None if parameters.whole else parameters.limit
+        limit = None if parameters.all else parameters.limit
         messages = await self._store.messages.read(info.id, limit=limit)
         return calls.ShownSession(info, messages, await self._called([info]))
 
@@ -360,9 +278,9 @@ class _Sessions(Family[SessionParameters]):
     async def _search(self, invocation: Invocation, parameters: calls.SearchSessions) -> calls.SessionHits:
         if not parameters.query:
             raise UsageError("Give the words to search for.", hint="For example: session search flaky test")
-        cwd = None if parameters.everywhere else str(invocation.cwd)
+        cwd = None if parameters.all else str(invocation.cwd)
         hits = await self._store.messages.search(parameters.query, cwd=cwd, limit=parameters.limit)
-        return calls.SessionHits(hits, parameters.everywhere)
+        return calls.SessionHits(hits, parameters.all)
 
     async def _summarise(self, invocation: Invocation, parameters: calls.SummariseSession) -> calls.SessionSummary:
         info = await self._wanted(invocation, parameters.session)

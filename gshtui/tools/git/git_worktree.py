@@ -8,7 +8,7 @@ import os
 import shlex
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import ClassVar, Literal, TypeVar
+from typing import ClassVar, TypeVar
 
 import msgspec
 from pydantic import Field
@@ -26,7 +26,6 @@ from gshtui.commands.declaration import (
     Returns,
     Where,
 )
-from gshtui.commands.schema import PLAIN, ToolParameters
 from gshtui.guard.policy import sensitive_paths
 from gshtui.text.sanitise import literal, one_line
 from gshtui.tools.files import path_location
@@ -73,8 +72,12 @@ class _Call(Parameters):
 class _ForTree(_Call):
     """Parameters that name a working tree: by its folder, else by its branch, else the one that the caller is in."""
 
-    path: str = ""
-    branch: str = ""
+    path: str = Field(default="", description="The worktree's folder")
+    branch: str = Field(default="", description="The worktree's branch")
+
+
+class _AgainstBase(_ForTree):
+    base: str = Field(default="", description="Branch to compare with or merge into; empty: the one it grew from")
 
 
 class ListWorktrees(_Call, Returns[WorktreeList]):
@@ -83,48 +86,46 @@ class ListWorktrees(_Call, Returns[WorktreeList]):
     WORD: ClassVar[str] = "list"
 
 
-class CreateWorktree(_ForTree, Returns[Worktree]):
+class CreateWorktree(_Call, Returns[Worktree]):
     """A new working tree."""
 
     WORD: ClassVar[str] = "create"
-    base: str = ""
-    setup: bool | None = None
+    branch: str = Field(default="", description="Branch to check out, made if new")
+    path: str = Field(default="", description="Its folder; empty: beside the repository")
+    base: str = Field(default="", description="Branch to start from")
+    setup: bool | None = Field(default=None, description="Run the configured set-up command")
 
 
-class ShowWorktree(_ForTree, Returns[ShownWorktree]):
+class ShowWorktree(_AgainstBase, Returns[ShownWorktree]):
     """What one holds that is not elsewhere."""
 
     WORD: ClassVar[str] = "status"
-    base: str = ""
 
 
-class CompareWorktree(_ForTree, Returns[WorktreeChanges]):
+class CompareWorktree(_AgainstBase, Returns[WorktreeChanges]):
     """All changes against the base."""
 
     WORD: ClassVar[str] = "diff"
-    base: str = ""
 
 
-class MergeWorktree(_ForTree, Returns[MergeResult]):
+class MergeWorktree(_AgainstBase, Returns[MergeResult]):
     """The branch merged into its base."""
 
     WORD: ClassVar[str] = "merge"
-    base: str = ""
 
 
-class WritePatch(_ForTree, Returns[WrittenPatch]):
+class WritePatch(_AgainstBase, Returns[WrittenPatch]):
     """All changes as a file."""
 
     WORD: ClassVar[str] = "patch"
-    base: str = ""
-    file: str = ""
+    file: str = Field(default="", description="File to write; empty: beside the repository")
 
 
 class RemoveWorktree(_ForTree, Returns[RemovedWorktree]):
     """One taken away; its branch is kept."""
 
     WORD: ClassVar[str] = "remove"
-    force: bool = False
+    force: bool = Field(default=False, description="Even if work is lost")
 
 
 def _list_outcome(_invocation: Invocation, found: WorktreeList) -> Outcome:
@@ -219,27 +220,24 @@ and undoes the merge on conflicts. patch writes all changes to a file. remove de
 branch; it refuses to lose work. status, diff, merge and patch use the worktree you are in, unless path or branch \
 names another."""
 _READING = ("list", "status", "diff")
+_PLACES = ("branch", "path")
 
 
-class WorktreeParameters(ToolParameters):
-    """Action and worktree."""
+class WorktreeParameters(Parameters):
+    """Those of any word."""
 
-    action: Literal["create", "list", "status", "diff", "merge", "patch", "remove"] = Field(
-        description="What to do", json_schema_extra=PLAIN
-    )
-    branch: str = Field(default="", description="create: branch to check out, made if new; else the worktree's branch")
-    path: str = Field(default="", description="The worktree's folder; empty, for create: beside the repository")
-    base: str = Field(
-        default="", description="Branch to start from, compare with or merge into; empty: the one it grew from"
-    )
-    file: str = Field(default="", description="patch: file to write; empty: beside the repository")
-    setup: bool | None = Field(default=None, description="create: run the configured set-up command")
-    force: bool = Field(default=False, description="remove: even if work is lost")
+    action: str
+    branch: str = ""
+    path: str = ""
+    base: str = ""
+    file: str = ""
+    setup: bool | None = None
+    force: bool = False
 
 
-async def assess(workspace: Workspace, invocation: Invocation, parameters: WorktreeParameters) -> Assessment:
+async def assess(workspace: Workspace, invocation: Invocation, given: _Call) -> Assessment:
     """Judge what it would read, create or remove."""
-    action = parameters.action
+    parameters, action = given.line(), given.WORD
     if action == "list":
         return Assessment(Effect.READ, subject="list", detail="git worktree list", key="list")
     warnings: tuple[str, ...] = ()
@@ -294,39 +292,30 @@ class WorktreeCommand:
         self._workspace = workspace
         self._limit = workspace.config.git_timeout_s
         write = Effect.WRITE
-        self.actions: dict[str, AnyAction] = {
-            action.parameters.WORD: action
-            for action in (
-                Action(ListWorktrees, self._list, _list_outcome),
-                Action(CreateWorktree, self._on(self._create), _created_outcome, effect=write),
-                Action(ShowWorktree, self._on(self._show), _state_outcome),
-                Action(CompareWorktree, self._on(self._compare), _changes_outcome),
-                Action(
-                    MergeWorktree,
-                    self._on(self._merge),
-                    _merge_outcome,
-                    self._ask_merge,
-                    effect=write,
-                    where=(Where("diff.merge", _of_folder(MergeWorktree)),),
-                ),
-                Action(
-                    WritePatch,
-                    self._on(self._write_patch),
-                    _patch_outcome,
-                    effect=write,
-                    where=(Where("diff.patch", _of_folder(WritePatch)),),
-                ),
-                Action(RemoveWorktree, self._on(self._remove), _removed_outcome, effect=write),
-            )
-        }
-
-    async def run(self, invocation: Invocation, parameters: WorktreeParameters) -> Outcome:
-        return await self.actions[parameters.action].handle(invocation, self.bind(parameters))
-
-    def bind(self, given: WorktreeParameters) -> Parameters:
-        """A line's parameters as those of its word."""
-        called = self.actions[given.action].parameters
-        return called.model_validate(given.model_dump(include=set(called.model_fields)))
+        self.actions: tuple[AnyAction, ...] = (
+            Action(ListWorktrees, self._list, _list_outcome),
+            Action(CreateWorktree, self._on(self._create), _created_outcome, effect=write, positions=_PLACES),
+            Action(ShowWorktree, self._on(self._show), _state_outcome, positions=_PLACES),
+            Action(CompareWorktree, self._on(self._compare), _changes_outcome, positions=_PLACES),
+            Action(
+                MergeWorktree,
+                self._on(self._merge),
+                _merge_outcome,
+                self._ask_merge,
+                effect=write,
+                where=(Where("diff.merge", _of_folder(MergeWorktree)),),
+                positions=_PLACES,
+            ),
+            Action(
+                WritePatch,
+                self._on(self._write_patch),
+                _patch_outcome,
+                effect=write,
+                where=(Where("diff.patch", _of_folder(WritePatch)),),
+                positions=_PLACES,
+            ),
+            Action(RemoveWorktree, self._on(self._remove), _removed_outcome, effect=write, positions=_PLACES),
+        )
 
     def _on(
         self, work: Callable[[Invocation, WorktreeParameters], Awaitable[R]]

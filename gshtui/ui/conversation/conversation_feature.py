@@ -214,14 +214,14 @@ class ConversationFeature(Feature):
         """The conversations of all folders, newest first."""
         from gshtui.store.sessions.session_calls import ListSessions
 
-        found = await self.window.result_of(ListSessions(everywhere=True, archived=archived, limit=_LISTED))
+        found = await self.window.result_of(ListSessions(all=True, archived=archived, limit=_LISTED))
         return found.sessions if found is not None else []
 
     async def saying(self, words: str) -> list[str]:
         """The conversations with a message that has these words."""
         from gshtui.store.sessions.session_calls import SearchSessions
 
-        found = await self.window.result_of(SearchSessions(query=words, everywhere=True, limit=_LISTED))
+        found = await self.window.result_of(SearchSessions(query=words, all=True, limit=_LISTED))
         return [hit.session for hit in found.hits] if found is not None else []
 
     async def newest(self, session: str, limit: int) -> Sequence[StoredMessage]:
