@@ -50,14 +50,8 @@ def make_engine(
     instructions: Contribute | None = None,
     more: Sequence[Contribute] = (),
 ) -> ContextEngine:
-    """An agent's engine.
-
-    Args:
-        store: stores what is sent; `None`: in memory, while this process lives.
-        sections: the texts of the system section, with the facts about the environment last.
-        attended: whether a person at a window can answer.
-        instructions: gives AGENTS.md and the like; `None`: those of `cwd`.
-        more: further sources of text, asked after the system texts and AGENTS.md.
+    """An agent's engine. `sections`: the texts of the system section, with the facts about the environment last;
+    `instructions`: gives AGENTS.md and the like; `more`: is asked after both.
     """
     settings = ContextSettings.from_table(table)
     instructions = instructions or make_instructions(bus, agent, cwd)

@@ -68,13 +68,7 @@ class WindowLink(WindowCalls):
         terminals: Callable[[str], TmuxServer],
         end_hub: Callable[[], Awaitable[None]] | None = None,
     ) -> WindowLink:
-        """A link to the hub that takes this window.
-
-        Args:
-            connected: see `gshtui.client.hub_dial`.
-            terminals: gives the tmux server of a socket.
-            end_hub: ends the hub, which is this window's own; `None`: it goes on.
-        """
+        """A link to the hub that takes this window. `end_hub`: ends the hub, which is this window's own."""
         connected.setblocking(False)
         reader, writer = await asyncio.open_unix_connection(sock=connected, limit=_LONGEST)
         return cls(reader, writer, settings, terminals, end_hub)

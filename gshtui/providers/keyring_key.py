@@ -67,12 +67,7 @@ def _write(service: str, name: str, text: str | None, found: list[str]) -> None:
 
 @functools.lru_cache(maxsize=32)
 def keyring_key(service: str, name: str) -> str:
-    """A provider's key; empty: there is none, or no keyring that answers. Blocks.
-
-    Args:
-        service: as the keyring calls it, such as `gsh-tui`.
-        name: the user name in it: the variable that would hold the key otherwise.
-    """
+    """A provider's key, under the variable that would hold it otherwise; empty: none, or no keyring answers. Blocks."""
     return read_keyring(service, name, _WITHIN).text.strip()
 
 

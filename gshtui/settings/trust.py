@@ -74,13 +74,7 @@ def state(root: Path, raw: bytes | None) -> State:
 
 
 def trust(root: Path, raw: bytes | None, files: dict[str, str] | None = None) -> None:
-    """Trust the folder with this content of its configuration and of the files it supplies.
-
-    Args:
-        root: the folder.
-        raw: its configuration as the person saw it.
-        files: the result of `brought` when they saw it; default: as it is now.
-
+    """Trust the folder with its configuration as the person saw it, and what `brought` gave then; default: gives now.
     Raises `TrustError`: the list cannot be read or written.
     """
     files = brought(root) if files is None else files

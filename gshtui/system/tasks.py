@@ -23,12 +23,7 @@ _WORKS = 60.0
 
 
 def keep_on(duty: Callable[[], Awaitable[None]], name: str) -> asyncio.Task[None]:
-    """Run a duty until it returns or is cancelled; report and restart one that fails.
-
-    Args:
-        duty: returns a new coroutine at each call.
-        name: the duty in a person's words, for the report; also the task's name.
-    """
+    """Run a duty until it returns or is cancelled; report one that fails by its name, and restart it."""
     return asyncio.get_running_loop().create_task(_again(duty, name), name=name)
 
 

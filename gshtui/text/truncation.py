@@ -38,13 +38,7 @@ class Gap(msgspec.Struct, frozen=True):
 
 
 def marker(omitted: int, key: str = "", errors: str = "") -> str:
-    """What goes between head and tail, with blank lines around it.
-
-    Args:
-        omitted: bytes of the original in neither of the two.
-        key: key of the whole text.
-        errors: omitted lines that look like errors.
-    """
+    """What goes between head and tail: so many bytes are left out, with these lines that look like errors."""
     said = f"{_WITH_ERRORS}{errors}{_ERRORS_END}" if errors else _PLAIN
     return f"{_OPENS}{omitted:,}{_SAYS}{said}{way_back(key)}\n\n"
 

@@ -58,12 +58,7 @@ class PrunableOutputs:
         return self._gains[self._boundary(protect)]
 
     def choose(self, protect: int, plan: ContextPlan, *, spared: bool = False) -> dict[str, int]:
-        """The blocks to prune, with their current tokens.
-
-        Args:
-            protect: tokens of the newest outputs to leave alone.
-            spared: include blocks whose cuts were undone.
-        """
+        """The blocks to prune, with their current tokens. `spared`: with those whose cuts were undone."""
         end = self._boundary(protect)
         return {b.id: _size(b) for b in self._blocks[:end] if _gain(b, plan, spared=spared) > 0}
 

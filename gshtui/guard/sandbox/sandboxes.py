@@ -253,12 +253,7 @@ class Sandboxes:
         tried, or known to have held.
 
         There is none for a project of another user, whose files look like nobody's in it, none but bubblewrap's, and
-        none for a project where it failed to start.
-
-        Args:
-            project: its real folder.
-            folders: real folders that the line may be in.
-            programs: the programs that it runs.
+        none for a project where it failed to start. `folders`: real ones, that the line may be in.
         """
         if not self.settings.enabled or sys.platform != "linux" or project in self._unstarted:
             return None

@@ -338,15 +338,8 @@ class PaneWriter:
     async def answer(self, question: str, choice: str, otherwise: Otherwise = lambda _: False) -> OpenQuestion | None:
         """Choose one of the answers of an open question by its keys, and see that the question is gone.
 
-        Every key is pressed only while exactly this question is on the screen.
-
-        Args:
-            question: its id; empty: the one that is open.
-            choice: the digit of the answer.
-            otherwise: gives the answer without keys, if it can; whether it did. Blocks for a moment.
-
-        Returns:
-            The question that came instead, if one did.
+        Every key is pressed only while exactly this question is on the screen. `otherwise` gives the answer without
+        keys, if it can. Returns the question that came instead, if one did.
 
         Raises `SessionError`: waiting: nothing was pressed, or the question is still there; ended, scrolled, terminal.
         """

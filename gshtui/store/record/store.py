@@ -183,13 +183,8 @@ class Store:
     ) -> Store:
         """Open the record, creating, migrating or recovering it as needed.
 
-        Args:
-            path: the file; a missing folder is created.
-            on_notice: receives what to tell a person (a sentence, and what to do), in this loop.
-            synchronous: how durable a commit is, see the module's docstring.
-            retry_every: seconds between attempts to write what a full disk refused.
-
-        Raises `StoreError`: it cannot be opened, not even for reading.
+        `on_notice` receives what to tell a person (a sentence, and what to do), in this loop; `retry_every`: seconds
+        between attempts to write what a full disk refused. Raises `StoreError`: not even reading is possible.
         """
         database = Database(path, synchronous, on_notice)
         await database.ready()

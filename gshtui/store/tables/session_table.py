@@ -448,17 +448,8 @@ class SessionTable(Table):
         empty: bool = False,
         archived: bool | None = None,
     ) -> list[SessionInfo]:
-        """Conversations, most recently used first.
-
-        Args:
-            cwd: only those of this folder.
-            agent: only this agent's.
-            provider: only those that used this provider last.
-            model: only those whose last model has this in its name, in letters of either case.
-            cost: only those that are known to have cost so much or more, in US dollars.
-            limit: the most.
-            empty: those without messages, too.
-            archived: only those that are archived, or only those that are not; `None`: both.
+        """Conversations that used this last and cost so many US dollars or more, most recently used first. `empty`:
+        those without messages, too. `archived`: `None`: both.
         """
         chosen: dict[str, Any] = {"cwd": cwd, "agent": agent, "provider": provider, "model": model, "cost": cost}
         return await self._read(partial(list_sessions, **chosen, limit=limit, empty=empty, archived=archived))

@@ -196,14 +196,8 @@ class ShellTables(Table):
     async def add_all(
         self, records: Sequence[ShellRecord], notes: Sequence[tuple[ShellNote, int]] = ()
     ) -> tuple[list[ShellRecord], list[ShellNote | None]]:
-        """Keep commands and notes in one transaction.
-
-        Args:
-            records: see `put_record`.
-            notes: each with the number of its shell's line, 0 for none.
-
-        Returns:
-            The commands' rows as they are now, and the notes; `None` for one that was kept before.
+        """Keep commands and notes in one transaction; gives them as they are now, `None` for a note kept before.
+        `notes`: each with the number of its shell's line, 0 for none.
         """
 
         def work(connection: sqlite3.Connection) -> tuple[list[ShellRecord], list[ShellNote | None]]:

@@ -145,15 +145,8 @@ class UsageTable(Table):
         model: str = "",
         sessions: Sequence[str] = (),
     ) -> list[UsageSum]:
-        """What requests used, summed.
-
-        Args:
-            by: what to sum by; days in their order, everything else in the order of last use.
-            after: not before this time, seconds since the epoch.
-            day: of this local date, YYYY-MM-DD.
-            agent: of this agent.
-            model: of this model.
-            sessions: of these conversations; empty: of any.
+        """What requests used, summed by days in their order, or by others in the order of last use. `after`: seconds
+        since the epoch. `day`: a local date, YYYY-MM-DD.
         """
         wanted = partial(sums, by=by, after=after, day=day, agent=agent, model=model, sessions=tuple(sessions))
         return await self._read(lambda connection: wanted(connection))

@@ -135,12 +135,7 @@ class ConversationPane(Vertical):
         return self._state.session
 
     def join(self, session: str, turn: Sequence[Event] = (), *, in_turn: bool = False) -> None:
-        """Show a conversation that was opened before this pane was, from its newest page on.
-
-        Args:
-            turn: what has happened so far in the turn in progress, as far as the record does not have it.
-            in_turn: whether a turn is in progress.
-        """
+        """Show a conversation that was opened before this pane was. `turn`: what the record has not yet of one."""
         self.consume([SessionOpened(session=session, agent=self._state.agent, messages=1), *turn])
         self._in_turn = in_turn
 
