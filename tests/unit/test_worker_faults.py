@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.kit import source
+from tests.kit.storms import FULL
 
 SUITE = """
 import os, signal
@@ -36,7 +37,9 @@ class Broken:
     def pytest_runtest_logreport(self, report):
         raise RuntimeError("in the runner")
 """
-BAD = {line.split("(")[0][4:] for line in SUITE.splitlines() if line.startswith("def ")} - {"test_good"}
+FAULTS = [line.split("(")[0][4:] for line in SUITE.splitlines() if line.startswith("def ")]
+BAD = set(FAULTS[1:] if FULL else FAULTS[2::2])
+"""A worker is started anew for each: every second one, or all in a full run."""
 
 
 def test_each_fault_costs_its_own_test(tmp_path: Path) -> None:
@@ -50,7 +53,15 @@ def test_each_fault_costs_its_own_test(tmp_path: Path) -> None:
     ]
     limits = ["-o", "addopts=", "-o", "timeout=5", "-o", "faulthandler_timeout=8", f"--rootdir={tmp_path}"]
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-rA", *asked, *limits, str(tmp_path)],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-rA",
+            *asked,
+            *limits,
+            *(f"test_suite.py::{test}" for test in ("test_good", *BAD)),
+        ],
         env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
         | {"PYTHONPATH": str(source.ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "GSH_TEST_FAILED": str(names)},
         cwd=tmp_path,
