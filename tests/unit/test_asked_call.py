@@ -419,6 +419,9 @@ def test_an_edit_is_told_of_the_call_whose_lines_the_screen_shows(shot: Shot) ->
             transcript_ = transcript(folder, (tool, given | {new: text}), program=shot.program)
             return with_call(shown, transcript_, folder).diff != ""
 
+        if shown.changeless and "notes.txt" not in shown.subject + shown.beside:
+            assert not told(given[new]), "nothing says of which file"
+            return
         assert told(given[new]), shown.detail
         if not re.search(r"\d [-+]", shown.detail):
             return  # its change is yet to be drawn
@@ -477,6 +480,7 @@ _BESIDE = "\n".join(
             "1  line 1\n2 -line 2\n2 +line two\n3  line 3\n...\n 8  line 8\n 9 -line 9\n 9 +line nine\n10  line 10",
         ),
         (f"{_LONG_LINE}\n\ntwo\n", "two", "2\n", _BESIDE),
+        ("two\n", "two", "a table  5 - x", " 1 -two\n 1 +a table  5 - x"),
     ],
 )
 @pytest.mark.parametrize("partial", [False, True])
@@ -496,14 +500,28 @@ def test_an_edit_is_told_however_its_lines_are_drawn(
         (" 2 -two\n 2 +2", "Edit file\n~/other/notes.txt", "2"),
         (" 2 -two\n 2 +rm -rf build\n   +/x", "", "rm -rf build;/x"),
         (" 2 -two\n 2 +rm -rf / tmp/x", "", "rm -rf /tmp/x"),
+        (" 1  one\n 2 -two\n 2 + return", "", " return check(user)"),
+        (
+            " 1  the widest of all rows that are there\n 2 -two\n 2 +return the value of it",
+            "",
+            "return the value of it all",
+        ),
     ],
-    ids=["of another folder", "of a folder at home", "with a sign between two rows", "with a blank"],
+    ids=[
+        "another folder",
+        "a folder at home",
+        "a sign between rows",
+        "a blank",
+        "more of a short line",
+        "more that had room",
+    ],
 )
 @pytest.mark.parametrize("partial", [False, True])
 def test_an_edit_is_not_told_of_a_call_that_is_almost_the_one_on_the_screen(
     rows: str, said: str, new: str, partial: bool, tmp_path: Path
 ) -> None:
-    (tmp_path / "notes.txt").write_text("one\ntwo\n", "utf-8")
+    first = rows.partition("\n")[0][4:] if rows.startswith(" 1") else "one"
+    (tmp_path / "notes.txt").write_text(f"{first}\ntwo\n", "utf-8")
     given = {"file_path": str(tmp_path / "notes.txt"), "old_string": "two", "new_string": new}
     asked = asks(rows, "Do you want to make this edit to notes.txt?", partial=partial)
     asked = replace(asked, beside=said)
@@ -519,6 +537,15 @@ def test_of_two_questions_with_the_same_answers_the_one_on_the_screen_is_told(sh
     told = with_call(asked, transcript(tmp_path, ("AskUserQuestion", given)), tmp_path)
     assert told.subject == (shown or "It asks something.")
     assert bool(told.call) is bool(shown)
+
+
+def test_a_screen_that_shows_all_of_an_edit_shows_each_of_its_lines(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("one\ntwo\n", "utf-8")
+    asked = asks(" 1  one\n 2 -two\n 2 +2", "Do you want to make this edit to notes.txt?")
+    given = {"file_path": str(tmp_path / "notes.txt"), "old_string": "two", "new_string": "2\nrm -rf ~"}
+    told = transcript(tmp_path, ("Edit", given))
+    assert with_call(asked, told, tmp_path) == asked
+    assert with_call(replace(asked, partial=True), told, tmp_path).diff
 
 
 @pytest.mark.parametrize("side", [False, True])

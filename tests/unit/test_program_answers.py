@@ -197,5 +197,9 @@ async def test_a_call_is_asked_about_once(over: str, tmp_path: Path) -> None:
     assert now() == (whole if over == "not yet" else shown)
     book.add_call("c1", "Bash", {"command": f"{LIKE}; rm -rf ~"}, 3.0, "m4")  # some number them anew
     assert (now().call, now().partial) == (("", True) if over == "not yet" else ("c1 of m4", False))
+    for call in ("c2", "c3"):
+        questions.note_told("a", replace(whole, call=call))
+        questions.end_question("a")
+    assert questions.answered_calls("a") >= {"c2", "c3"} | ({"c1 of m2"} if over != "not yet" else set())
     questions.forget("a")
     assert not questions.answered_calls("a")

@@ -248,10 +248,22 @@ def test_what_codex_asks_for_in_its_plan_mode_is_answered_by_the_choices_of_its_
 def test_a_command_of_more_rows_than_a_box_surely_shows_is_not_whole(program: str, scene: str, most: int) -> None:
     shot = next(shot for shot in SHOTS if shot.file.match(f"{program}/*/{scene}-80x24/04-command.txt"))
     for count, gone in ((most, 0), (most + 1, 0), (most, 14)):
-        lines = commanded(shot.lines, "touch made.txt", [f"echo line {n}" for n in range(count)])[gone:]
+        lines = commanded(shot.lines, "touch made.txt", [f"echo line {n}" for n in range(count)])
+        lines = lines[gone or len(lines) - len(shot.lines) :]
         asked = read(program, lines, shot.told)
         assert asked is not None and len(asked.question.choices) >= 3
         assert asked.question.partial == (count > most or gone > 0)
+
+
+def test_a_command_below_a_heading_that_took_all_the_room_is_not_whole() -> None:
+    """Vibe's box at 50x16 shows its heading in two rows, and nothing of the command or of the change."""
+    narrow = [shot for shot in SHOTS if shot.file.match("vibe/*/*-50x16/*.txt") and shot.told["status"] == "waiting"]
+    assert len(narrow) == 2
+    for shot in narrow:
+        asked = read("vibe", shot.lines, shot.told)
+        assert asked is not None and asked.question.subject.startswith("Permission for the file_system.")
+        assert asked.question.partial and not asked.question.detail
+        assert asked.question.uncounted == {"1", "2", "3"}
 
 
 def test_a_sentence_of_a_programs_own_is_one_line_and_nothing_else_is_joined() -> None:

@@ -203,6 +203,10 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
     """It has a background of its own, and `frame` at the left alone; right of it is something else."""
     headed: Reads[bool] = False
     """It asks by its first line, whatever the lines below look like."""
+    heading: Pattern = ""
+    """Pattern of all of that line, which a narrow terminal wraps; what it asks about stands below it."""
+    highest: Reads[float] = 0.0
+    """The share of a screen's rows that its box has at most: what is in one as high as that may scroll."""
     boxed: Reads[bool] = False
     """A command stands in a box of its own inside the question."""
     flush: Reads[bool] = False

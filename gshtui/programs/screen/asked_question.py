@@ -30,6 +30,7 @@ from gshtui.text.linear_regex import compile_linear
 from gshtui.text.sanitise import plain
 from gshtui.tmux.quoting import ShownRow
 
+_CORNERS = ("└", "╰")
 MOST = 9
 """Choices: one digit is one key."""
 
@@ -102,7 +103,7 @@ def question_above(
     body = bare_lines(rules, text[start:row])
     if not any(line.strip(RULES) for line in body):
         return None
-    subject, about, beside = parts_of(body, headed=rules.headed)
+    subject, about, beside = parts_of(body, headed=rules.headed, heading=rules.heading)
     about, where = without_where(rules, trimmed(indented(said_once(rules, about))))
     complete = complete and not _is_torn(rules, plain("\n".join(about)))
     beside = [*beside, *where]
@@ -110,6 +111,9 @@ def question_above(
         first, complete = planned
         start, about = first, [*indented(whole[first:start]), *about]
     complete = complete and not (rules.fits and len(about) > min(rules.fits, (len(whole) + 1) // _PART))
+    if rules.heading:  # below which its box may have no room
+        complete = complete and any(map(str.strip, about))
+    complete = complete and not (rules.highest and _box_rows(rules, whole, row) >= int(rules.highest * _height(whole)))
     asked = with_change(rules, subject, about, beside, whole, start)
     detail = plain("\n".join(asked.about)).strip("\n")
     choices, said = offered_choices(rules, labels, abouts), _said(labels, abouts)
@@ -125,6 +129,19 @@ def question_above(
     )
     shown = [ShownRow(line, beside=rules.panel) for line in whole[asked.start : row] if line.strip()]
     return ReadQuestion(question, selected, buttons, tuple(digits), (*shown, *offered), tick)
+
+
+def _height(screen: Sequence[str]) -> int:
+    """The rows of a screen, up to its last line."""
+    return max((row for row, line in enumerate(screen, 1) if line.strip()), default=0)
+
+
+def _box_rows(rules: QuestionRules, screen: Sequence[str], row: int) -> int:
+    """The rows of the box around the choices that begin at this row; as many as a screen has, where it has no ends."""
+    above = compile_linear(rules.above)
+    top = next((n for n in range(row - 1, -1, -1) if above.search(screen[n])), 0)
+    end = next((n for n in range(row, len(screen)) if screen[n].lstrip()[:1] in _CORNERS), len(screen))
+    return end + 1 - top
 
 
 def _is_torn(rules: QuestionRules, detail: str) -> bool:

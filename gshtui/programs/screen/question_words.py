@@ -66,11 +66,12 @@ def question_start(rules: QuestionRules, text: Sequence[str], row: int) -> tuple
     return ((owned or firsts)[0] if seen and firsts else last + 1), False
 
 
-def parts_of(body: Sequence[str], *, headed: bool) -> tuple[str, list[str], list[str]]:
+def parts_of(body: Sequence[str], *, headed: bool, heading: str = "") -> tuple[str, list[str], list[str]]:
     """What is asked in one line, what it is about, and what is said besides.
 
     Where lines part its pieces, it is about the piece above the one that asks; what that one says first is said
-    besides, where the piece has a line above it, too. `headed`: it asks by its first line.
+    besides, where the piece has a line above it, too. `headed`: it asks by its first line; `heading`: a pattern of all
+    of that, where a narrow terminal wraps it.
     """
     pieces: list[list[str]] = [[]]
     edge = min((_indent(line) for line in body if has_words(line)), default=0)
@@ -98,8 +99,22 @@ def parts_of(body: Sequence[str], *, headed: bool) -> tuple[str, list[str], list
     begun = asked
     while begun > 0 and whole[begun - 1].strip() and whole[begun].strip()[:1].islower():
         begun -= 1  # the words before it had no room in this row
-    subject, more = in_one_line(whole[begun : asked + 1])
-    return subject, whole[:begun] + more + whole[asked + 1 :], [line for line in beside if line.strip()]
+    end = asked + (_heading_rows(whole, heading) if heading else 1)
+    subject, more = in_one_line(whole[begun:end])
+    return subject, whole[:begun] + more + whole[end:], [line for line in beside if line.strip()]
+
+
+_ROWS = 4
+"""Most rows of a heading."""
+
+
+def _heading_rows(lines: Sequence[str], heading: str) -> int:
+    """The rows into which a question's heading is wrapped; 1, where it has another one."""
+    pattern, found = compile_linear(heading), 1
+    for rows in range(1, min(_ROWS, len(lines)) + 1):
+        if pattern.search(" ".join(line.strip() for line in lines[:rows])):
+            found = rows
+    return found
 
 
 def in_one_line(lines: Sequence[str]) -> tuple[str, list[str]]:

@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from gshtui.programs.transcripts.shown_text import spaced
+from gshtui.programs.transcripts.shown_text import DRAWN, spaced
 from gshtui.text.cells import width
 
 _NUMBERED = re.compile(r"([ │]*(\d+))(?: (.?)(.*))?")
 """A row that begins a line: behind its number stands a sign, or, of a new file, the line."""
 _SECOND = re.compile(r"  (?P<number>\d+)(?: [-+ ] |(?: [-+])?$)")
 """The number of what comes in the place of a line, where that stands beside it."""
-_CUT = 40
-"""Characters that a line shows of itself where a screen goes on with it in another row."""
+_CUT = 20
+"""Fewest characters that a line shows of itself where a screen goes on with it in another row."""
 _LOSES = frozenset({"qwen"})
 """Programs that draw no sign in the last column of a row that goes on."""
 
@@ -25,6 +25,8 @@ class _Line(NamedTuple):
     mark: str
     rows: tuple[str, ...]
     """Its text, as it is wrapped."""
+    room: int
+    """Cells that are free behind its last row."""
 
 
 class CallChange(NamedTuple):
@@ -51,30 +53,34 @@ def shows_change(rows: Sequence[str], change: CallChange, program: str, *, parti
         shown = Counter("+" if change.before is None else line.mark for line in lines)
         is_all = partial or not lines or all(signs[sign] == shown[sign] for sign in "+-")
         ends = [block[-1] for block in blocks if block and partial]
-        if is_all and all(_is_there(line, sides, cut=line in ends, loses=program in _LOSES) for line in lines):
+        loses = program in _LOSES
+        if is_all and all(_is_there(line, sides, line.room if line in ends else None, loses=loses) for line in lines):
             return True
     return False
 
 
-def _is_there(line: _Line, sides: dict[str, list[str]], *, cut: bool, loses: bool) -> bool:
-    """Whether a text has this line in this place; `cut`: or one that goes on."""
+def _is_there(line: _Line, sides: dict[str, list[str]], room: int | None, *, loses: bool) -> bool:
+    """Whether a text has this line in this place; `room`: or one whose next word had no room in this many cells."""
     written = [(side, line.rows) for side in sides if line.mark in (side, " ", "")]
     if "-" not in sides:  # in a new file, a line may stand behind its number without a sign
         written.append(("+", (spaced(line.mark + line.rows[0]), *line.rows[1:])))
     return any(
-        0 < line.number <= len(sides[side]) and _are_rows_of(sides[side][line.number - 1], rows, cut=cut, loses=loses)
+        0 < line.number <= len(sides[side]) and _are_rows_of(sides[side][line.number - 1], rows, room, loses=loses)
         for side, rows in written
     )
 
 
-def _are_rows_of(text: str, rows: Sequence[str], *, cut: bool, loses: bool) -> bool:
+def _are_rows_of(text: str, rows: Sequence[str], room: int | None, *, loses: bool) -> bool:
     """Whether a line is wrapped into these rows: a blank between two may be gone; `loses`: or another sign."""
     ends = {len(rows[0])} if text.startswith(rows[0]) else set[int]()
     for row in rows[1:]:
         begins = ends | {end + 1 for end in ends if loses or text[end : end + 1] == " "}
         begins |= {begin + 1 for begin in begins if text[begin : begin + 1] == " "}
         ends = {begin + len(row) for begin in begins if text.startswith(row, begin)}
-    return len(text) in ends or (cut and bool(ends) and len("".join(rows)) >= _CUT)
+    if room is None or len("".join(rows)) < _CUT:
+        return len(text) in ends
+    words = [text[end : end + 1] + text[end + 1 :].partition(" ")[0] for end in ends]
+    return any(not word or width(word) > room for word in words)
 
 
 def _lines(rows: Sequence[str]) -> Iterator[_Line]:
@@ -82,17 +88,19 @@ def _lines(rows: Sequence[str]) -> Iterator[_Line]:
     in the column of numbers, and some repeat its sign. Another row parts what may have numbers of another width.
     """
     line, column = None, 0
-    for row in rows:
+    sizes = [len(row.rstrip(f" {DRAWN}")) for row in rows]
+    for row, size in zip(rows, sizes, strict=True):
+        room = max(sizes) - size
         found, is_below = _NUMBERED.fullmatch(row), line is not None and not row[: column + 1].strip(" │")
         if line is not None and is_below and (words := spaced(row[column + 1 :])):
             words = spaced(words.removeprefix(line.mark)) if line.mark in ("+", "-") else words
-            line = line._replace(rows=(*line.rows, words))
+            line = line._replace(rows=(*line.rows, words), room=room)
             continue
         if line is not None:
             yield line
             line = None
         if found is not None:
-            line, column = _Line(int(found[2]), found[3] or "", (spaced(found[4] or ""),)), found.end(1)
+            line, column = _Line(int(found[2]), found[3] or "", (spaced(found[4] or ""),), room), found.end(1)
     if line is not None:
         yield line
 
