@@ -42,7 +42,6 @@ COMMANDS = {
         ("/modle opus", ToLanguage("modle opus")),
         ("/etc/hosts looks wrong", ToAgent("/etc/hosts looks wrong")),
         ("//not a command", ToAgent("/not a command")),
-        ("//model opus", ToLanguage("model opus")),
         ("help", ToLanguage("help")),
         ("quit ", ToLanguage("quit")),
         ("read path=a.py", ToLanguage("read path=a.py")),
@@ -69,13 +68,12 @@ def test_a_shell_command_goes_as_a_line_and_is_named_as_it_was_typed() -> None:
 
 def test_a_command_of_the_agents_program_is_a_prompt_unless_we_have_one_of_its_name() -> None:
     commands = (ProgramCommand("tidy", "Tidies up."), ProgramCommand("model"), ProgramCommand("memory show"))
-    program = Addressee("0012", commands=commands).program_offers
+    program = Addressee("0012", commands=commands).offers
     assert route("/tidy the loft", COMMANDS, program) == ToAgent("/tidy the loft")
     assert route("/memory show", COMMANDS, program) == ToAgent("/memory show")
     assert route("/model opus", COMMANDS, program) == ToLanguage("model opus")
     assert route("//model opus", COMMANDS, program) == ToAgent("/model opus")
     assert route("/tidies", COMMANDS, program) == ToLanguage("tidies")
-    assert route("//model", COMMANDS, Addressee("0012", program=True).program_offers) == ToAgent("/model")
 
 
 def test_a_command_that_needs_a_terminal_goes_to_the_shared_shell() -> None:

@@ -5,8 +5,6 @@ Pure. The main screen makes an `Addressee`, the input shows it and sends there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 from rich.cells import cell_len
 from textual.content import Content
@@ -37,11 +35,9 @@ class Addressee(msgspec.Struct, frozen=True):
     commands: tuple[ProgramCommand, ...] = ()
     """The commands that its program offers in prompts."""
 
-    @property
-    def program_offers(self) -> Callable[[str], bool] | None:
-        """Tells whether its program has a command whose first word this is; `None`: it is no program."""
-        names = {one.name.partition(" ")[0] for one in self.commands}
-        return names.__contains__ if self.program or names else None
+    def offers(self, name: str) -> bool:
+        """Whether its program has a command whose first word this is."""
+        return any(name == one.name.partition(" ")[0] for one in self.commands)
 
     def title(self, use: str = "") -> Content:
         """The words in the input's frame. `use`: what else can be done with what is written."""

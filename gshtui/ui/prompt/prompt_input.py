@@ -255,7 +255,7 @@ class PromptInput(FoldingArea):
     @property
     def _is_prompt(self) -> bool:
         """Whether what is written would go to the agent, if anything is."""
-        target = route(self.value, self.commands, self.addressee.program_offers)
+        target = route(self.value, self.commands, self.addressee.offers)
         return not self.addressee.call and isinstance(target, ToAgent | NothingToSend)
 
     @property
@@ -525,7 +525,7 @@ class PromptInput(FoldingArea):
 
     def _send(self) -> None:
         text = self._prompts[self.addressee.agent] if self.key_use == "failed" else self.value
-        target = route(text, self.commands, self.addressee.program_offers)
+        target = route(text, self.commands, self.addressee.offers)
         if isinstance(target, ToAgent) and self.addressee.ended and not self.addressee.call:
             target = NothingToSend(f"{self.addressee.gone}.")  # what was written stays
         if isinstance(target, NothingToSend):

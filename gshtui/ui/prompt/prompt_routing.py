@@ -58,13 +58,13 @@ class NothingToSend(msgspec.Struct, frozen=True):
 Route = ToAgent | ToLanguage | ToLog | ToShell | NothingToSend
 
 
-def route(text: str, commands: Commands, program: Callable[[str], bool] | None = None) -> Route:
+def route(text: str, commands: Commands, program: Callable[[str], bool] = lambda _: False) -> Route:
     """Decide where the text goes.
 
     `/name …` is a command, even an unknown one, so that a typo is reported and not sent to a model; a path such as
-    `/etc/hosts …` is not. `//…` sends the text after the first slash unchanged, unless it is a command of ours and the
-    agent is no program: then a slash was left there. `!…` goes to the shell, and `!!…` to a shell in the sandbox. A
-    single line `# …` is a note for the shell log; a longer text that starts this way is a prompt with a heading.
+    `/etc/hosts …` is not. `//…` sends the text after the first slash unchanged. `!…` goes to the shell, and
+    `!!…` to a shell in the sandbox. A single line
+    `# …` is a note for the shell log; a longer text that starts this way is a prompt with a heading.
     A command that only the agent's program has (`program`) is a prompt to it; `//name` means the program's in any case.
     Everything else is a prompt, unless it is one line with only a command's name, or the name followed by one of the
     command's parameters as `key=value`.
@@ -72,12 +72,11 @@ def route(text: str, commands: Commands, program: Callable[[str], bool] | None =
     body = text.strip()
     if not body:
         return NothingToSend()
+    if body.startswith("//"):
+        return ToAgent(body[1:])
     if body.startswith("/"):
-        twice = body.startswith("//")
-        name = body[1 + twice :].partition("\n")[0].split(" ")[0]
-        ours = name in commands and (program is None or not twice)
-        theirs = not ours and (twice or (program is not None and program(name)))
-        return ToAgent(body[twice:]) if theirs else _slash(body[twice:])
+        name = body[1:].partition("\n")[0].split(" ")[0]
+        return ToAgent(body) if name not in commands and program(name) else _slash(body)
     if body.startswith("!"):
         return _bang(body[1:].strip()) if body[1:2] != "!" else _bang(body[2:].strip(), " sandbox=true")
     if body.startswith("# ") and "\n" not in body:
