@@ -71,8 +71,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         folder: where the window's own agent works: that goes without saying in the row that waits.
         written: what stands in the input and may be the reason of a denial; empty: nothing.
         above: the tab in front.
-        denies: told whose question what stands in the input would deny, by the key of its own: the agent and its name;
-            two empty words: no one's.
+        denies: told the agent, and its name, whose question what stands in the input would deny; empty: no one's.
         clock: monotonic seconds, the clock that Textual stamps keys with.
     """
 
@@ -203,8 +202,16 @@ class ApprovalsPane(Vertical, can_focus=True):
         if state.front != before.front and is_redrawn(before, state):
             self._keys.rename_question(before.front, state.front)
             self.query_one(Answers).rename_question(before.front, state.front)
-        elif state.front != before.front:
-            self._front_changed(request)
+        elif state.front != before.front:  # nobody has seen it yet; a reason being written denies nothing now
+            self.refresh_bindings()
+            if request is not None:
+                self._keys.expect_question()
+            else:
+                self._keys.clear_question()
+            if self.writing:
+                self.said = VOID if self._keys.in_reason else RULE_VOID
+            elif request is None and self.has_focus:
+                self.action_back()
         self.draw()
 
     # What is on the screen
@@ -213,20 +220,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.display = shown
         self._appears(shown)
         if not shown:
-            self._sight.report_change("")
+            self._sight.report_change(None)
         self._denies("", "")
-
-    def _front_changed(self, request: ApprovalRequested | None) -> None:
-        """Nobody has seen this question yet. A reason being written stays open, but denies nothing."""
-        self.refresh_bindings()
-        if request is not None:
-            self._keys.expect_question()
-        else:
-            self._keys.clear_question()
-        if self.writing:
-            self.said = VOID if self._keys.in_reason else RULE_VOID
-        elif request is None and self.has_focus:
-            self.action_back()
 
     def _drawn(self) -> None:
         """The screen has been painted."""
@@ -306,17 +301,15 @@ class ApprovalsPane(Vertical, can_focus=True):
         if request is None:
             self.query_one("#approval-title", Static).update(f"◆ {self.said}")
         elif opened:
-            known = not self._keys.replaced
-            marks = self.screen.focused is self and known and not self.writing
-            draw_question(self, self.state, request, count, known=known, marks=marks, said=self.said)
+            known, here = not self._keys.replaced, self.screen.focused is self and not self.writing
+            draw_question(self, self.state, request, count, known=known, marks=here and known, said=self.said)
         else:
             self._draw_row(request, count)
         scrolls = bool(view.above or view.hidden)
         if scrolls is not self._scrolls:
             self._scrolls = scrolls
             self.refresh_bindings()
-        whole = view.display and not scrolls
-        self._sight.report_change(request.call if opened and whole and request is not None and request.diff else "")
+        self._sight.report_change(request if opened else None)
 
     def _draw_row(self, request: ApprovalRequested, count: int) -> None:
         width = (self.size.width or self.screen.size.width) - 2

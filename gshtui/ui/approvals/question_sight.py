@@ -84,8 +84,11 @@ class QuestionSight:
             self._view.forget()
         return self._fitted != before
 
-    def report_change(self, call: str) -> None:
-        """Tell the conversation of which call the panel shows the whole change; empty: of none."""
+    def report_change(self, request: ApprovalRequested | None) -> None:
+        """Tell the tab of which call the panel shows the whole change; `None`: of none."""
+        view = self._view
+        whole = view.display and not (view.above or view.hidden)
+        call = request.call if whole and request is not None and request.diff else ""
         if call != self._opened:
             self._opened = call
             self._above.opens(call)
