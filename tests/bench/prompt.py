@@ -35,7 +35,7 @@ def run(report: Report, place: Place) -> None:
         runtime = place.home.path / "alone" / "run"
         runtime.mkdir(parents=True, mode=0o700)
         folders = {name: str(runtime.parent / name) for name in ("XDG_DATA_HOME", "XDG_STATE_HOME")}
-        alone = environ | folders | {"XDG_RUNTIME_DIR": str(runtime), "GSH_HUB__KEEP": "never"}
+        alone = environ | folders | {"XDG_RUNTIME_DIR": str(runtime), "GSH_HUB__KEEP": "alone"}
         try:
             call(place, environ, "hub", "start")
             for _ in range(AGENTS):

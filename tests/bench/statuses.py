@@ -357,7 +357,7 @@ def run(report: Report, place: Place) -> None:
             before = dict(os.environ)
             after.callback(lambda before=before: (os.environ.clear(), os.environ.update(before)))
             after.callback(end_folder, Path(sockets))  # also when it is told to stop: the agents go on by themselves
-            os.environ.update(TMUX_TMPDIR=str(sockets), GSH_HUB__KEEP="never", SHELL="/bin/bash")
+            os.environ.update(TMUX_TMPDIR=str(sockets), GSH_HUB__KEEP="alone", SHELL="/bin/bash")
             os.environ["PATH"] = f"{FOLDER / 'bin'}:{os.environ['PATH']}"
             agents = run_to_end(_work(place, hooked))
         how = "with hooks" if hooked else "without hooks"
