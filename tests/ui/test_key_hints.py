@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from gshtui.bus.events.agent_events import AgentStatusChanged, ProviderRetried, TurnFinished, TurnStarted
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.ui.kit.keys.bound_keys import printed_key
+from gshtui.ui.approvals.approvals_pane import ApprovalsPane
 from gshtui.ui.kit.keys.key_bar import KeyBar
 from gshtui.ui.kit.keys.key_table import KEYS, hint_word
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
@@ -166,6 +167,26 @@ async def test_at_a_question_no_key_stands_in_both_lines() -> None:
         bar = {key for _, _, key in app.bench.query_one(KeyBar)._places}
         assert {"1", "4", "enter"} <= bar
         assert not bar & {key for _, _, key in app.bench.query_one(PromptStatus)._places}, said(app)
+
+
+@pytest.mark.parametrize("begun", ["5", "3"])
+async def test_the_bar_says_what_enter_does_when_a_reason_or_a_rule_is_left(begun: str) -> None:
+    app = Window()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        app.bench.query_one(ApprovalsPane)._clock = lambda: 0.0  # pyright: ignore[reportPrivateUsage]
+        app.feed(make_question())
+        await press(pilot, "ctrl+g")
+        bar = app.bench.query_one(KeyBar)
+        before = str(bar.render())
+        assert "enter choose" in before
+        await press(pilot, begun)
+        assert "enter choose" not in str(bar.render())
+        drawn: list[str] = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bar, "refresh", lambda: drawn.append(str(bar.render())))
+            await press(pilot, "escape")
+        assert drawn[-1] == before, "it is drawn anew once the answers count again"
 
 
 async def test_the_keys_of_a_question_stand_below_its_panel_and_those_of_the_side_below_that() -> None:

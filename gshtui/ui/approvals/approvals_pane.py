@@ -590,6 +590,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         await self.fields.close()
         self.said = ""
         await self._take(outcome)
+        self.refresh_bindings()  # enter gives the marked answer again
         if self.state.shown is not None or not self.display:
             self.draw()
             return
