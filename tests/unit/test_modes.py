@@ -2,7 +2,7 @@
 
 import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -16,7 +16,16 @@ from gshtui.bus.events.approval_events import (
     ModeChangeRequested,
 )
 from gshtui.bus.messages import Usage
-from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, Invocation, Unconfirmed, UsageError
+from gshtui.commands.declaration import (
+    Assessment,
+    Caller,
+    CommandError,
+    Effect,
+    Invocation,
+    JudgedPart,
+    Unconfirmed,
+    UsageError,
+)
 from gshtui.commands.evaluation import run_line
 from gshtui.commands.known_tools import DOES
 from gshtui.commands.registry import Registry, may_run
@@ -106,6 +115,20 @@ async def test_the_reason_of_a_refusal_in_plan_mode_is_for_the_model() -> None:
     settled = await heard.wait_for(ApprovalSettled)
     assert (settled.decision, settled.by) == ("deny", "plan mode") and heard.of(ApprovalRequested) == []
     await gate.close()
+    await bus.close()
+
+
+@pytest.mark.parametrize("first", ["allow", "ask"])
+async def test_a_question_names_the_parts_that_need_approval_where_some_do_not(first: Literal["allow", "ask"]) -> None:
+    bus = Bus()
+    heard = EventLog(bus)
+    parts = (JudgedPart("ls", first, "reader"), JudgedPart(f"make {'x' * 90}", "ask", "build"))
+    asked = Assessment(Effect.EXECUTE, "ls; make", parts=parts)
+    review = asyncio.create_task(gate_in(bus, "ask", "person").review(call(), asked))
+    question = await heard.wait_for(ApprovalRequested)
+    named = [f"needs approval: make {'x' * 44}…", "allowed: ls"]
+    assert sorted(question.beside.split("\n"), reverse=True) == (named if first == "allow" else [""])
+    review.cancel()
     await bus.close()
 
 

@@ -386,6 +386,8 @@ class Gate:
 
 _BY_RULE = re.compile(r" \(rule [\w-]+\)$")
 """The name of the rule of our own policy that decided; `guard check` says it."""
+_PART = 50
+"""Characters of a part of the call, which is said whole above it."""
 _VERDICTS = {"allow": "allowed", "ask": "needs approval", "deny": "denied"}
 
 
@@ -413,18 +415,15 @@ def _elsewhere(assessment: Assessment) -> list[str]:
 
 
 def _explained(assessment: Assessment) -> list[str]:
-    """What a question says besides the call: why it asks, unless it is our policy and a warning says it, each part that
-    needs approval with its rule, and what the sandbox would do.
+    """What a question says besides the call: why it asks, unless it is our policy and a warning says it, which parts
+    need approval where some do not, and what the sandbox would do.
     """
     lines: list[str] = []
     warned = assessment.why in assessment.warnings or (assessment.warnings and _BY_RULE.search(assessment.why))
     if assessment.why and not warned:
         lines.append(unmarked(f"Not allowed unasked: {_BY_RULE.sub('', _line(assessment.why))}."))
-    if len(assessment.parts) > 1:
-        lines += (
-            f"{_VERDICTS[part.verdict]}: {_line(part.text)}" + (f" ({part.rule})" if part.verdict != "allow" else "")
-            for part in assessment.parts
-        )
+    if len({part.verdict for part in assessment.parts}) > 1:
+        lines += (f"{_VERDICTS[part.verdict]}: {one_line(literal(part.text), _PART)}" for part in assessment.parts)
     if assessment.sandbox:
         reach = f": {_line(assessment.reach)}" if assessment.reach else ""
         lines.append(f"Could run sandboxed with /mode auto{reach}.")

@@ -186,10 +186,10 @@ def waiting_row(asked: WaitingQuestion, width: int) -> WaitingRow:
         sign, behind, allow, all_said = "⚠ ", "", "", False
     words, short = (f"◆ {sign}{question_row(request, name, short=cut)}{behind}" for cut in (False, True))
     first = f"{allow} · " if allow else ""
-    tails = [f"{first}{some}{key}{end}" for some in (deny, "") for end in (f" answer{of}", of)]
-    tails += [f"{allow}{of}"] if allow else []
-    # What it wants to do is said rather than how to deny it, but not rather than how to allow it, or how many wait.
-    pairs = [(one, tail) for one in (words, short) for tail in tails]
+    denying, tail = (f"{first}{some}{key} answer{of}" for some in (deny, ""))
+    # What it wants to do is said rather than how to deny it, but not rather than how to read it, or how many wait.
+    pairs = [(words, denying), (words, tail), (short, tail)]
+    pairs += [(one, f"{allow}{of}") for one in (words, short) if allow]
     cut = (
         short,
         next((one for one in (f"{key} answer{of}", f"{key}{of}", key) if width - cell_len(one) >= _LEAST), ""),

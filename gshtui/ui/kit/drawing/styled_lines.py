@@ -126,7 +126,7 @@ def kept_rows(text: str, width: int) -> list[str]:
         end = start + width
         if not narrow:  # some more characters, as some need no cell
             end = start + len(chop_cells(text[start : end + 8], width)[0])
-        if text[end : end + 1] != " " and (blank := text.rfind(" ", (start + end) // 2, end) + 1):
+        if blank := text.rfind(" ", (start + end) // 2, end) + 1:
             end = end if text[start:blank].isspace() else blank
         rows.append(text[start:end])
         start = end
