@@ -51,10 +51,9 @@ class DeclaredGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         gone = words_off()
         listed = [word for word in self.list_commands(ctx) if f"{self.name} {word}" not in gone]
-        room = formatter.width - 6 - max(map(len, listed))
         made = {word: one for word in listed if (one := self.command_named(word)) is not None and not one.hidden}
         with formatter.section("Commands"):
-            formatter.write_dl([(word, one.get_short_help_str(room)) for word, one in made.items()])
+            formatter.write_dl([(word, one.get_short_help_str(200)) for word, one in made.items()])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return self.command_named(cmd_name)

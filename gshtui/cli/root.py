@@ -186,7 +186,7 @@ def _meant(word: str) -> str:
     """Which command somebody means who wrote this first word, as a sentence with a blank in front; empty: none."""
     if word in MEANT:
         ours = f"gsh-tui {MEANT[word]}".rstrip()
-        return f" Here it is `{ours}`{'' if MEANT[word] else ', which opens the window'}."
+        return f" Use `{ours}`{'' if MEANT[word] else ', which opens the window'}."
     from gshtui.cli.declared_forms import COMMANDS
 
     inner = [form.name for form in COMMANDS if form.name.endswith(f" {word}")]
@@ -194,7 +194,7 @@ def _meant(word: str) -> str:
         return f" Did you mean {' or '.join(f'`gsh-tui {name}`' for name in inner[:3])}?"
     import difflib  # only a mistake needs it
 
-    known = [name for name in by_hand.command_words() if name != "help"]
+    known = [name for name in by_hand.command_words() if name not in ("help", "version")]
     near = difflib.get_close_matches(word, known, n=2, cutoff=0.67)
     # More than one word is no command that is written wrongly: it is a question.
     hint = ' To ask it: `gsh-tui prompt "…"`.' if " " in word else ""
@@ -221,7 +221,7 @@ def run(arguments: list[str]) -> int:
         return 130
     except click.NoSuchOption as error:
         ours = OPTIONS.get(error.option_name)
-        shown = click.UsageError(f"{error.message} Here it is {ours}.", error.ctx) if ours else error
+        shown = click.UsageError(f"{error.message} Use {ours}.", error.ctx) if ours else error
         shown.show()
         return error.exit_code
     except click.ClickException as error:
