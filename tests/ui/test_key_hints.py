@@ -10,10 +10,11 @@ from textual.pilot import Pilot
 
 from gshtui.bus.events.agent_events import AgentStatusChanged, ProviderRetried, TurnFinished, TurnStarted
 from gshtui.bus.events.approval_events import ApprovalRequested
-from gshtui.ui.kit.keys.bound_keys import printed_key
 from gshtui.ui.approvals.approvals_pane import ApprovalsPane
+from gshtui.ui.kit.keys.bound_keys import printed_key
 from gshtui.ui.kit.keys.key_bar import KeyBar
 from gshtui.ui.kit.keys.key_table import KEYS, hint_word
+from gshtui.ui.kit.widgets.fitted_text import fit_parts
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.prompt.prompt_completion import CompletionItem
 from gshtui.ui.prompt.prompt_status import PromptStatus
@@ -215,3 +216,12 @@ async def test_the_bar_is_drawn_anew_together_with_what_gets_the_focus(monkeypat
         monkeypatch.setattr(app.bench.query_one(KeyBar), "refresh", lambda: drawn.append(app.focused))
         app.bench.set_focus(app.bench.panes["agents"])
         assert drawn == [app.bench.panes["agents"]]
+
+
+def test_keys_that_a_box_has_no_room_for_are_left_out_before_the_one_that_closes_it() -> None:
+    hint = "enter to change · ctrl+r to reset · escape to close"
+    assert [fit_parts(hint, width) for width in (51, 50, 20)] == [
+        hint,
+        "enter to change · escape to close",
+        "escape to close",
+    ]

@@ -152,9 +152,12 @@ async def test_conversations_are_searched_filtered_and_previewed() -> None:
 async def test_it_fits_every_screen() -> None:
     app = PickerHost()
     async with app.run_test(size=(80, 24)) as pilot:
-        for width, height in ((80, 24), (120, 35), (200, 50), (60, 15), (100, 30), (300, 80)):
+        for width, height in ((80, 24), (120, 35), (200, 50), (100, 30), (300, 80), (60, 15)):
             await pilot.resize_terminal(width, height)
             await pressed(pilot)
+            assert app.picker.query_one(".session-preview").display == (height >= 22), "it would be no more than a row"
+            if height < 22:
+                continue
             listed, preview = app.picker.choices.region, app.picker.query_one(".session-preview").region
             assert (preview.x >= listed.right) == (width >= WIDE) and (preview.y >= listed.bottom) == (width < WIDE)
             assert app.picker.query_one(".dialog-hint").region.bottom <= height

@@ -39,6 +39,8 @@ WIDE = 110
 """Columns from which on the preview is beside the list."""
 _BESIDE = 0.38
 """Its share of both, as in `styles/screens.tcss`."""
+_LOW = 22
+"""Rows below which a preview that is not beside the list is left out."""
 _PREVIEWED = 12
 _SEARCHED = 3
 """Letters from which on the messages are searched."""
@@ -140,6 +142,7 @@ class SessionsScreen(Picker):
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= WIDE, "-wide")
+        self.set_class(self.size.width < WIDE and self.size.height < _LOW, "-low")
         self._name_keys()
 
     def _name_keys(self) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -19,7 +20,7 @@ from gshtui.ui.kit.keys.bound_keys import with_keys
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.widgets.box import Box
 from gshtui.ui.kit.widgets.filtered_list import FilteredList
-from gshtui.ui.kit.widgets.fitted_text import fit_middle
+from gshtui.ui.kit.widgets.fitted_text import fit_middle, fit_parts
 from gshtui.ui.kit.widgets.list_rows import TableColumn, aligned, give_way, room_left
 from gshtui.ui.settings.setting_rows import ORDER, SettingRow
 
@@ -87,16 +88,17 @@ class SettingsScreen(FilteredList[None]):
         row = self.row
         help = row.help if row is not None else ""
         fixed = f" {row.fixed} sets it, which your file does not change." if row is not None and row.fixed else ""
-        does = ["{list.choose} to change it"]
+        does = ["{list.choose} to change"]
         if row is not None and row.kind not in ("persona", "profile", "new persona"):
-            does.append("{settings.reset} to reset it")
+            does.append("{settings.reset} to reset")
         if row is not None and row.provider:
-            does.append("{settings.check} to check the provider")
+            does.append("{settings.check} to check")
+        said = f"{one_line(help, 400)}{fixed}"
         name = f"{row.id} · " if row is not None and "." in row.id else ""
         told = Content.assemble(
-            (name, "$foreground-muted"),
-            (f"{one_line(help, 400)}{fixed}\n", "$foreground"),
-            with_keys(self, " · ".join([*does, "{list.close} to close"])),
+            (name if cell_len(name + said) <= self.room else "", "$foreground-muted"),
+            (f"{said}\n", "$foreground"),
+            fit_parts(with_keys(self, " · ".join([*does, "{list.close} to close"])), self.room),
         )
         self.query_one(".dialog-hint", Static).update(told)
         self.call_after_refresh(self.choices.scroll_to_highlight)  # a long help takes rows of the list

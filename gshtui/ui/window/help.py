@@ -25,6 +25,7 @@ from gshtui.ui.kit.keys.key_table import KEYS, bind
 from gshtui.ui.kit.textual.driver import sends_every_key
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widgets.box import Box
+from gshtui.ui.kit.widgets.fitted_text import fit_parts
 from gshtui.ui.kit.widgets.line_field import LineField
 
 WIDEST = 92
@@ -71,10 +72,7 @@ class HelpScreen(Box[None]):
             yield Static(Content("Keys that work here"), classes="dialog-title")
             yield LineField(placeholder="Type to search: a key, a word, an id", id="filter")
             yield VerticalScroll(Static(id="rows"), id="text", can_focus=False)
-            yield Static(
-                Content(f"{key_of(self, 'list.close')} to close · grey: the name to use in [keybindings]"),
-                classes="dialog-hint",
-            )
+            yield Static(classes="dialog-hint")
 
     def on_mount(self) -> None:
         self.query_one(Input).focus()
@@ -108,6 +106,8 @@ class HelpScreen(Box[None]):
             event.stop()
 
     def _show(self) -> None:
+        hint = f"grey: the name to use in [keybindings] · {key_of(self, 'list.close')} to close"
+        self.query_one(".dialog-hint", Static).update(Content(fit_parts(hint, self._room)))
         self.query_one("#rows", Static).update(self._content())
 
     def _content(self) -> Content:
@@ -115,7 +115,12 @@ class HelpScreen(Box[None]):
         elsewhere = [row for row in self._elsewhere if row.matches(self._words)]
         if not here and not elsewhere:
             return Content.styled(f"Nothing found for “{' '.join(self._words)}”.", "$foreground-muted")
-        return help_text(here, elsewhere, min(WIDEST, app_of(self).size.width * 96 // 100 - 6))
+        return help_text(here, elsewhere, self._room)
+
+    @property
+    def _room(self) -> int:
+        """Cells of a row."""
+        return min(WIDEST, app_of(self).size.width * 96 // 100 - 6)
 
 
 def help_screen(asked_on: Screen[object], off: Collection[str] = ()) -> HelpScreen:
@@ -173,7 +178,7 @@ def other_rows(working: set[str], shown: Callable[[str], str]) -> list[HelpRow]:
 
 
 def help_text(here: Sequence[HelpRow], other: Sequence[HelpRow], width: int) -> Content:
-    """The rows as text of this width, under their groups."""
+    """The rows as text of this width, under their groups; ids where there is room for them."""
     parts = _groups(here, "bold", width)
     if other:
         parts += [
@@ -201,6 +206,4 @@ def _groups(found: Sequence[HelpRow], style: str, width: int) -> list[Content]:
             if row.id and len(told[-1]) + 2 + len(row.id) <= room:
                 spare = " " * (room - cell_len(told[-1]) - len(row.id))
                 lines[-1] = Content.assemble(lines[-1], spare, (row.id, "$foreground-muted"))
-            elif row.id:
-                lines.append(Content.assemble(" " * (width - len(row.id)), (row.id, "$foreground-muted")))
     return lines

@@ -127,7 +127,9 @@ def palette_actions() -> Iterator[tuple[str, str]]:
 def _action_entry(id: str, run: Callable[[], Any], screen: Widget) -> PaletteEntry:
     row = KEYS[id]
     words = f"{id} {row.label} {row.group}"
-    return PaletteEntry(f"key:{id}", row.name, row.help, run, shown_keys(screen, id), words)
+    return PaletteEntry(
+        f"key:{id}", row.name, row.help.removeprefix(row.name).lstrip(", "), run, shown_keys(screen, id), words
+    )
 
 
 def _places(screen: WorkbenchScreen) -> Iterator[Widget]:

@@ -37,6 +37,14 @@ def fit_names(text: str, width: int) -> str:
     return text if width > 0 else ""
 
 
+def fit_parts(text: str, width: int) -> str:
+    """As many parts of the text as there is room for: the last one, which says how to leave, and the first ones."""
+    parts = text.split(" · ")
+    while len(parts) > 1 and cell_len(" · ".join(parts)) > width:
+        del parts[-2]
+    return " · ".join(parts)
+
+
 def fit_middle(text: str, width: int) -> str:
     """The text in at most `width` cells, without some of its middle: the ends tell names apart that begin alike."""
     text = escape_lines(text)
