@@ -22,6 +22,7 @@ from gshtui.ui.kit.transcript.entries import (
     CutEntry,
     Entry,
     NoticeEntry,
+    OutcomeEntry,
     Prepend,
     PromptEntry,
     Put,
@@ -656,6 +657,16 @@ async def test_the_prompt_above_an_answer_is_gone_to_by_a_click() -> None:
         await pilot.click(view, offset=(10, 0))
         assert view.viewport.heading is None and view.standing
         assert screen_rows(view)[0].startswith("▌❯ explain it")
+
+
+async def test_what_a_command_answers_is_not_below_an_earlier_prompt() -> None:
+    app = TranscriptHost([*talk(2), OutcomeEntry("o", "/info", "\n\n".join("abcdefghijklm"))])
+    async with app.run_test(size=(60, 10)) as pilot:
+        await wait_until_drawn(pilot, app.transcript)
+        await pilot.press("pageup")
+        assert screen_rows(app.transcript)[1] == "e" and app.transcript.viewport.heading is None
+        await pilot.press("pageup", "pageup")
+        assert app.transcript.viewport.heading is not None, "above it, the answer to the prompt is read"
 
 
 async def test_a_double_click_selects_the_block() -> None:

@@ -13,7 +13,7 @@ import msgspec
 
 from gshtui.ui.kit.drawing.styled_lines import StyledLine
 from gshtui.ui.kit.transcript.document import RowPosition, TranscriptDocument
-from gshtui.ui.kit.transcript.entries import FOLDING, PromptEntry
+from gshtui.ui.kit.transcript.entries import FOLDING, OutcomeEntry, PromptEntry
 from gshtui.ui.kit.transcript.sheet import Sheet
 
 GUTTER = 2
@@ -140,10 +140,12 @@ class Viewport:
         return covered | {at for at in rows if not _alike(_at(before, at), _at(now, at))}
 
     def _prompt_above(self) -> Sheet | None:
-        """The prompt of the turn at the top of the view, if its first row is above that."""
+        """The prompt of the turn at the top of the view, if its first row is above it; none of a command's answer."""
         if not self.rows or self.height < _ROOMY:
             return None
         first, sheets = self.rows[0], self.document.sheets
+        if isinstance(first.sheet.entry, OutcomeEntry):
+            return None
         own = first.block == 0 and first.at <= first.sheet.gap
         for at in range(self.document.index(first.sheet), -1, -1):
             if isinstance(sheets[at].entry, PromptEntry):
