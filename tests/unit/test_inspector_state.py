@@ -127,6 +127,8 @@ async def test_the_title_tells_the_count_beside_the_estimate() -> None:
     said = inspector_title(state, "main", 200).plain
     assert "request 3 of 4" in said and "counted by the provider; the estimate was" in said and "$0.01" in said
     assert "compacts at 160k" in said
+    rows = [inspector_title(state, "main", width).plain for width in range(100, len(said.split("\n")[1]))]
+    assert not any("compac…" in row for row in rows), "what stands elsewhere, too, is left out rather than cut"
     assert "estimated; off by 4 % so far" in inspector_title(await shown(), "main", 200).plain
     foreign = await shown(agent="0004")
     assert "Reconstructed from its transcript" in lines(foreign)[0]

@@ -112,7 +112,7 @@ def rows(of: AgentFacts) -> list[tuple[str, str]]:
         ahead = units.turns_ahead(of.turns_left)
         found.append(("compaction", f"at {units.tokens(of.trigger)} tokens{f', {ahead}' if ahead else ''}"))
     found += [
-        ("requests", f"{of.requests:,}, {units.counted(of.cuts, 'cut')}"),
+        ("requests", f"{of.requests:,}" + (f", {units.counted(of.cuts, 'cut')}" if of.cuts else "")),
         ("cost", units.money(of.cost)),
     ]
     return found

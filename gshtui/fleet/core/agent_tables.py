@@ -176,8 +176,9 @@ def agent_details(state: AgentState, attach: Sequence[str] = (), in_context: Seq
     model = f"{state.label or row.model} via {row.provider}" if row.provider else row.model
     used = f"{row.tokens:,} tokens in all" if row.tokens else ""
     if state.requests:
-        cached = f"{usage.cache_read:,} cache read · {usage.cache_write:,} cache write"
-        used = f"{usage.input:,} in · {usage.output:,} out · {cached}"
+        cached = ((usage.cache_read, "cache read"), (usage.cache_write, "cache write"))
+        counts = ((usage.input, "in"), (usage.output, "out"), *(one for one in cached if one[0]))
+        used = " · ".join(f"{count:,} {what}" for count, what in counts)
     conversation = f"{row.session or row.external_id} {one_line(state.title, 80)}".strip()
     context, cost = _used(row)
     facts = [

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import msgspec
+from rich.cells import cell_len
 from textual.content import Content
 
 from gshtui.bus.context_data import SECTIONS, Block, Change, Difference, Iteration, SectionName
@@ -309,6 +310,8 @@ METER = 24
 
 def inspector_title(state: InspectorState, name: str, width: int) -> Content:
     """Two lines."""
+    from gshtui.providers.catalog import label_of  # not before the first frame
+
     view = state.view
     who = Content.styled(one_line(name, 40), "bold $primary")
     if view is None:
@@ -316,7 +319,10 @@ def inspector_title(state: InspectorState, name: str, width: int) -> Content:
             who, (f"  {state.problem or 'Loading …'}", "$warning" if state.problem else "$foreground-muted")
         )
     first = Content.assemble(
-        who, f" · {request_name(state)}", (_comparison(state), "$warning"), (f" · {view.model}", "$foreground-muted")
+        who,
+        f" · {request_name(state)}",
+        (_comparison(state), "$warning"),
+        (f" · {label_of(view.model)}", "$foreground-muted"),
     )
     if state.problem:
         return Content("\n").join([first, Content.styled(state.problem, "$warning")])
@@ -358,13 +364,15 @@ def size_line(view: ContextView, width: int) -> Content:
     )
     window = f" of {figures.tokens(view.window)} ({units.percent(used, view.window)})" if view.window else ""
     parts.append(Content(f"{figures.tokens(used)}{window}{meter_sign(used, view.window, view.trigger)}"))
-    facts = [estimate(view), f"compacts at {figures.tokens(view.trigger)}" if view.trigger else ""]
-    one = view.iteration
+    facts, one = [estimate(view)], view.iteration
     if one is not None:
         facts += [figures.money(one.cost) if one.cost is not None else "", one_line(one.error, 60)]
         facts.append("the cached prefix changed" if one.broken_by else "")
-    told = "".join(f" · {fact}" for fact in facts if fact)
-    return Content("").join([*parts, Content.styled(told, "$foreground-muted")]).truncate(max(8, width), ellipsis=True)
+    trigger = [f"compacts at {figures.tokens(view.trigger)}"] if view.trigger else []
+    told, short = ("".join(f" · {fact}" for fact in (*facts, *more) if fact) for more in (trigger, ()))
+    used = Content("").join(parts)
+    told = told if used.cell_length + cell_len(told) <= width else short
+    return Content.assemble(used, (told, "$foreground-muted")).truncate(max(8, width), ellipsis=True)
 
 
 def input_tokens(iteration: Iteration | None) -> int:

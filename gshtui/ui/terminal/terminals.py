@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from gshtui.tmux.server import TmuxServer
 
 
+_SLOW = 50
+"""Milliseconds of a capture from which on a letter is seen late."""
+
+
 class TerminalError(Exception):
     """A terminal cannot be shown; one sentence that says why and what to do."""
 
@@ -81,9 +85,9 @@ class TmuxTerminal:
         await self._server.send_text(self._pane, text)
 
     def way(self) -> str:
-        """The mode of the connection, and what a capture costs."""
+        """The mode of the connection, and what a capture costs if that can be felt."""
         connection = self._server.connection
-        cost = f" {self._mirror.cost_ms:.1f} ms" if self._mirror.cost_ms else ""
+        cost = f" {self._mirror.cost_ms:.0f} ms" if self._mirror.cost_ms >= _SLOW else ""
         if connection.mode == "control":
             return f"live{cost}"
         return (
