@@ -590,9 +590,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         await self.fields.close()
         self.said = ""
         await self._take(outcome)
-        self.refresh_bindings()  # enter gives the marked answer again
         if self.state.shown is not None or not self.display:
-            self.draw()
+            self.show_message(self.said)  # enter gives the marked answer again
             return
         if isinstance(outcome, Swallowed) and outcome.why:
             self.notify(f"{outcome.why[:1].upper()}{outcome.why[1:]}.", markup=False)
