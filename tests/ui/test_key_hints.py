@@ -170,18 +170,21 @@ async def test_at_a_question_no_key_stands_in_both_lines() -> None:
         assert not bar & {key for _, _, key in app.bench.query_one(PromptStatus)._places}, said(app)
 
 
-@pytest.mark.parametrize("begun", ["5", "3"])
+@pytest.mark.parametrize("begun", ["reason", "always"])
 async def test_the_bar_says_what_enter_does_when_a_reason_or_a_rule_is_left(begun: str) -> None:
     app = Window()
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
-        app.bench.query_one(ApprovalsPane)._clock = lambda: 0.0  # pyright: ignore[reportPrivateUsage]
+        pane, now = app.bench.query_one(ApprovalsPane), [0.0]
+        pane._clock = lambda: now[0]  # pyright: ignore[reportPrivateUsage]
         app.feed(make_question())
         await press(pilot, "ctrl+g")
         bar = app.bench.query_one(KeyBar)
         before = str(bar.render())
         assert "enter choose" in before
-        await press(pilot, begun)
+        now[0] = 10.0  # the question has been read
+        await pane.action_answer(begun)
+        await pilot.pause()
         assert "enter choose" not in str(bar.render())
         drawn: list[str] = []
         with pytest.MonkeyPatch.context() as patch:

@@ -48,7 +48,7 @@ from gshtui.ui.context.receipt_screen import ReceiptScreen
 from gshtui.ui.conversation.conversation_tab import ConversationTab
 from gshtui.ui.conversation.session_picker import SessionsScreen
 from gshtui.ui.kit.transcript.transcript import Transcript
-from gshtui.ui.kit.widgets.dialogs import InputScreen
+from gshtui.ui.kit.widgets.dialogs import ConfirmScreen, InputScreen
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.settings.settings_screen import SettingsScreen
 from gshtui.ui.terminal.terminal_pane import TerminalPane
@@ -267,6 +267,10 @@ async def edited_prompt(here: Recorded) -> None:
     here.hub.answers["rewind"] = Answer(RewindResult())
     await in_chat(here)
     await here.press("e")
+    await here.settle()
+    asks = here.app.screen
+    assert isinstance(asks, ConfirmScreen) and not any(isinstance(call, RewindConversation) for call in here.hub.ran)
+    asks.dismiss(True)
     await here.settle()
     assert [call.message for call in here.hub.ran if isinstance(call, RewindConversation)] == ["p1"]
     assert here.app.input_text == recorded.PROMPT

@@ -108,7 +108,7 @@ class ConversationFeature(Feature):
             FeatureRoute(OpenConversation, self._open_soon),
             FeatureRoute(SendPrompt, self._send),
             FeatureRoute(ChooseModel, lambda message: self.window.bring(self._offer_models(message), group="pick")),
-            FeatureRoute(EditPrompt, lambda message: self.edit_prompt(message.message, message.text)),
+            FeatureRoute(EditPrompt, self._ask_to_edit),
             FeatureRoute(ForkAt, self._fork),
         )
 
@@ -247,6 +247,17 @@ class ConversationFeature(Feature):
                 self.edit_prompt(prompt.id, prompt.text)
 
         self.window.push_screen(PromptsScreen(prompts, self.window.clock()), answered)
+
+    def _ask_to_edit(self, message: EditPrompt) -> None:
+        """Ask first: the key is a letter, which may have been meant for the input."""
+        from gshtui.ui.kit.widgets.dialogs import ConfirmScreen
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self.edit_prompt(message.message, message.text)
+
+        title, note = "Go back to before this prompt?", "The files become as they were then. /redo to undo it."
+        self.window.push_screen(ConfirmScreen(title, message.text, yes="Go back", note=note), answered)
 
     def edit_prompt(self, message: str, text: str, session: str = "") -> None:
         """Go back to before a prompt, with the files as they were, and put it into the input. `session`: the
