@@ -1096,6 +1096,16 @@ async def test_one_key_allows_what_the_waiting_row_says_in_full(
         assert app.area.input.text == "half a prompt"
 
 
+@pytest.mark.parametrize("diff", ["", DIFF])
+async def test_a_letter_that_does_nothing_at_a_question_begins_what_is_typed(diff: str) -> None:
+    app = Asked()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.feed(make_question(1, diff=diff))
+        await app.review(pilot)
+        await app.press(pilot, *"next k")
+        assert app.area.input.text == ("ext k" if diff else "next k") and app.answers == []
+
+
 class Shower(FrontScroll):
     """A conversation that shows the change that is asked about, or not."""
 

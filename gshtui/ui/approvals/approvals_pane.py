@@ -441,8 +441,8 @@ class ApprovalsPane(Vertical, can_focus=True):
     async def on_key(self, event: events.Key) -> None:
         event.prevent_default()
         key = event.key
-        action = self._bound.action(self, key)
         letter = event.character if event.is_printable and event.character and "+" not in key else ""
+        action = (self._bound.live_action if letter and not self.writing else self._bound.action)(self, key)
         given = self._keys.in_reason and action == "give_reason"
         if self.writing and (given or key in ("enter", "ctrl+m", "escape")):
             event.stop()

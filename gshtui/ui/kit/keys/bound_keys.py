@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from string import punctuation
 
+from textual.actions import parse
 from textual.keys import format_key
 from textual.widget import Widget
 
@@ -104,3 +105,8 @@ class BoundKeys:
             self._remapped_by = keymap
             self._actions = bound_actions(widget)
         return self._actions.get(key)
+
+    def live_action(self, widget: Widget, key: str) -> str | None:
+        """The action bound to the key, or `None` where the widget would not do it now."""
+        action = self.action(widget, key)
+        return action if action and widget.check_action(*parse(action)[1:]) else None
