@@ -2,9 +2,14 @@
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from gshtui.bus.agent_data import AgentRow
-from gshtui.ui.agents.agents_state import AgentView
-from gshtui.ui.window.window_run import farewell
+from gshtui.bus.agent_reducer import local_row
+from gshtui.ui.agents.agents_state import AgentsState, AgentView
+from gshtui.ui.window.window_run import farewell, staying
+
+OWN = local_row("main", 0.0)
 
 
 def said(known_cost: float = 0.0, turn: str = "", **row: Any) -> list[str]:
@@ -37,3 +42,16 @@ def test_a_window_that_is_left_in_the_midst_of_its_first_turn_says_how_to_come_b
 def test_a_turn_that_goes_on_is_said_first() -> None:
     view = AgentView(AgentRow(id="main", name="main", session="1m8x", tokens=5), turn="t")
     assert farewell(view, goes_on=True).splitlines()[0] == "Its turn goes on: `gsh-tui` in this folder shows it again."
+
+
+def test_agents_that_outlive_the_window_are_counted_and_those_that_ask_too() -> None:
+    def said(*rows: AgentRow) -> str:
+        return staying(AgentsState({row.id: AgentView(row) for row in (OWN, *rows)}, "/p"))
+
+    def one(id: str, status: str, **row: Any) -> AgentRow:
+        return AgentRow(id=id, name=id, runtime="tmux", status=status, home="/p", **row)
+
+    rests, asks = one("2", "idle"), one("3", "waiting", needs_you=True)
+    assert said(one("1", "done"), replace(asks, home="/other")) == ""
+    assert said(rests) == "1 agent still running: `gsh-tui agent ls` to list them.\n"
+    assert said(rests, asks).startswith("2 agents still running, 1 of them needs you: ")

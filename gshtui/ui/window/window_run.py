@@ -8,7 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gshtui.client.window_protocol import OpenRequest
-from gshtui.ui.agents.agents_state import AgentView
+from gshtui.text import units
+from gshtui.ui.agents.agents_state import AgentsState, AgentView
 from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits
 from gshtui.ui.window import lazy_imports
@@ -52,11 +53,23 @@ def run(
         if first_frame is not None:
             first_frame.abandon()
     agent, goes_on = app.left
-    if (words := farewell(agent, goes_on=goes_on)) and sys.stdout.isatty():
+    words = farewell(agent, goes_on=goes_on) + staying(app.bench.header.state.agents)
+    if words and sys.stdout.isatty():
         sys.stdout.write(words)
         sys.stdout.flush()
     app.ended()
     return app.return_code or code or 0
+
+
+def staying(state: AgentsState) -> str:
+    """How many agents of this folder run without the window, and how many of them ask, in a row; empty: none run."""
+    here = [one for one in state.agents.values() if one.row.home in ("", state.home)]
+    running = [one for one in here if one.terminal and not one.ended and not one.killed_until]
+    if not running:
+        return ""
+    asks = sum(one.waits_now for one in running)
+    need = f", {asks} of them {'needs' if asks == 1 else 'need'} you" if asks else ""
+    return f"{units.counted(len(running), 'agent')} still running{need}: `gsh-tui agent ls` to list them.\n"
 
 
 def farewell(agent: AgentView | None, *, goes_on: bool = False) -> str:
