@@ -266,6 +266,17 @@ async def test_the_line_below_the_input_says_what_the_agent_of_the_tab_does() ->
         assert not status.state.busy
 
 
+async def test_the_line_at_the_top_tells_the_figures_of_the_agent_in_front() -> None:
+    app = window(record(3))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.open(pilot)
+        app.feed(AgentChanged(agent=FIX, row=row(tokens=9, cost=1.25)))
+        await wait_until(pilot, lambda: "$1.25" in str(app.bench.header.render()))
+        assert "main:" not in str(app.bench.header.render()), "its frame says whose they are"
+        await pilot.press("alt+1")
+        await wait_until(pilot, lambda: "$1.25" not in str(app.bench.header.render()))
+
+
 async def test_the_terminal_is_one_key_away_and_the_footer_names_it() -> None:
     app = window(record(3))
     async with app.run_test(size=(120, 30)) as pilot:

@@ -126,8 +126,8 @@ class HeaderBar(Widget):
         self.state = HeaderState(project, branch, front)
         self.changed: Callable[[], None] | None = None
         """Called after each change of the state."""
-        self.elsewhere = False
-        """The input's frame names another agent, with that one's model."""
+        self._told = front, False
+        """The agent whose figures these are, and whether it is named here: the input's frame names somebody else."""
         self._waits = (0, 0)
         """The columns of the badge."""
 
@@ -144,6 +144,12 @@ class HeaderBar(Widget):
         if self.changed is not None:
             self.changed()
 
+    def tell(self, agent: str, *, named: bool) -> None:
+        """Tell the figures of this agent. `named`: with its name."""
+        if self._told != (agent, named):
+            self._told = agent, named
+            self.refresh()
+
     def restore(self, iterations: Sequence[Iteration]) -> None:
         """Show the front agent's data from the record, unless something was sent meanwhile."""
         self.state = restored(self.state, iterations)
@@ -154,8 +160,8 @@ class HeaderBar(Widget):
         if self.state.waiting and self._waits[0] <= event.x < self._waits[1]:
             self.post_message(ShowQuestion("", answer=True))
             return
-        if self.state.agent is not None and event.x > self.size.width // 2:
-            self.post_message(ForContext("inspect", self.state.front))
+        if self._told[0] in self.state.agents.agents and event.x > self.size.width // 2:
+            self.post_message(ForContext("inspect", self._told[0]))
 
     def failed(self) -> None:
         """The hub did not start."""
@@ -169,7 +175,9 @@ class HeaderBar(Widget):
 
     def render(self) -> RenderResult:
         low = self.screen.size.height < FRAMED
-        drawn = draw_header(self.state, self.size.width, model=low and not self.elsewhere, named=self.elsewhere)
+        agent, named = self._told
+        state = replace(self.state, front=agent)
+        drawn = draw_header(state, self.size.width, model=low and not named, named=named)
         start = drawn.plain.find("◆") - 1
         self._waits = (start, start + 13) if self.state.waiting else (0, 0)
         return drawn
