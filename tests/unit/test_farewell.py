@@ -6,7 +6,9 @@ from msgspec.structs import replace
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.agent_reducer import local_row
-from gshtui.ui.agents.agents_state import AgentsState, AgentView
+from gshtui.bus.events.hub_events import HubStarted
+from gshtui.ui.agents.agents_state import AgentView
+from gshtui.ui.window.header import HeaderState, reduce
 from gshtui.ui.window.window_run import farewell, staying
 
 OWN = local_row("main", 0.0)
@@ -46,7 +48,8 @@ def test_a_turn_that_goes_on_is_said_first() -> None:
 
 def test_agents_that_outlive_the_window_are_counted_and_those_that_ask_too() -> None:
     def said(*rows: AgentRow) -> str:
-        return staying(AgentsState({row.id: AgentView(row) for row in (OWN, *rows)}, "/p"))
+        begun = reduce(HeaderState("p"), HubStarted(project="/p", cwd="/p"))
+        return staying(replace(begun.agents, agents={row.id: AgentView(row) for row in (OWN, *rows)}))
 
     def one(id: str, status: str, **row: Any) -> AgentRow:
         return AgentRow(id=id, name=id, runtime="tmux", status=status, home="/p", **row)

@@ -73,6 +73,7 @@ def reduce(state: HeaderState, event: Event) -> HeaderState:
                 project=event.project.rstrip("/").rpartition("/")[2] or state.project,
                 branch=event.branch or state.branch,
                 hub="partial" if state.failed else "ready",
+                agents=agents_state.reduce(state.agents, event),
             )
         case BranchChanged():
             return replace(state, branch=event.branch)
