@@ -145,8 +145,8 @@ class HeaderBar(Widget):
         if self.changed is not None:
             self.changed()
 
-    def tell(self, agent: str, *, named: bool) -> None:
-        """Tell the figures of this agent. `named`: with its name."""
+    def show_agent(self, agent: str, *, named: bool) -> None:
+        """Show the figures of this agent. `named`: with its name."""
         if self._told != (agent, named):
             self._told = agent, named
             self.refresh()

@@ -248,7 +248,7 @@ class WorkbenchScreen(Screen[None]):
         self.centre.below.address(self.addressee)
         elsewhere = self.addressee.mail or bool(self.addressee.call)
         self.offer.stand_by(elsewhere)
-        self.header.tell(front if self.addressee.call else agent, named=bool(self.addressee.call))
+        self.header.show_agent(front if self.addressee.call else agent, named=bool(self.addressee.call))
 
     @on(Deck.Turned)
     def _turned(self) -> None:
