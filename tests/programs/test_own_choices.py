@@ -13,6 +13,8 @@ from gshtui.programs.hooks.hook_reports import spool_path
 from gshtui.settings import paths
 from gshtui.tmux.quoting import ShownRow
 from gshtui.tmux.server import TmuxServer
+from gshtui.programs.profiles import profile_files as profiles
+from gshtui.programs.screen.screen_reading import read_screen
 from tests.kit.loopback.script import Answer, Say
 from tests.kit.loopback.server import Asked
 from tests.kit.prompt_driven_model import follow_prompts
@@ -227,3 +229,51 @@ def _find(folder: Path) -> Callable[[], Awaitable[list[Path]]]:
         return list(folder.glob("*.pipe"))
 
     return look
+
+
+_SIZES = ((80, 24), (80, 20), (80, 17), (60, 20), (60, 15), (50, 16))
+_COMMANDS = {
+    "few": "\n".join(f"touch line-{n}-of-a-few" for n in range(4)),
+    "many": "\n".join(f"touch line-{n}-of-many" for n in range(14)),
+    "wide": "touch " + " ".join(f"word-{n}" for n in range(60)),
+}
+
+
+@pytest.mark.programs("claude", "codex", "opencode", "gemini", "vibe", "qwen", "copilot")
+@pytest.mark.parametrize("command", list(_COMMANDS))
+async def test_a_command_that_is_not_all_on_the_screen_counts_at_no_size(stage: Stage, command: str) -> None:
+    tool = stage.program.setup.tool
+    wanted = (tool.name, {tool.argument: _COMMANDS[command], **tool.more})
+    stage.provider.choose = follow_prompts(tool.name, tool.argument, {"this": (wanted,)}, **tool.more)
+    profile = profiles.load().for_argv(stage.program.argv)
+    await stage.status("idle")
+    await stage.say("do:this")
+    await asked(stage)
+    looks: list[tuple[int, int, OpenQuestion | None]] = []
+
+    async def stands() -> bool:
+        info, lines = await stage.server.capture_screen(stage.row.pane)
+        read = read_screen(profile, lines, info.title, (info.cursor_x, info.cursor_y), info.width).read
+        looks.append((info.width, info.height, read.question if read is not None else None))
+        return len(looks) > 1 and looks[-1] == looks[-2] and looks[-1][:2] == size
+
+    for size in _SIZES:
+        await stage.server.resize(stage.row.pane, *size)
+        await stage.until(stands, bool)
+        question = looks[-1][2]
+        if question is None:
+            continue
+        shown = "".join(f"{question.subject}{question.detail}".split())
+        missing = [word for word in _COMMANDS[command].split() if word not in shown]
+        allows = {one.key for one in question.choices if one.means not in ("deny", "words")} - question.uncounted
+        print(
+            "ZZ",
+            stage.program.name,
+            command,
+            size,
+            question.partial,
+            len(question.choices),
+            sorted(allows),
+            len(missing),
+        )
+        assert not (missing and allows), (size, missing, question)
