@@ -26,6 +26,7 @@ CHANGE = ("-line 5 of the notes that are kept here", "+line five of the notes")
 ALLOWING = {"once", "more", "mode"}
 ALL_OF = {
     "small-edit": ("line 5 of the notes that are kept here", "line five of the notes"),
+    "wide": ("line 5 of the notes that are kept here", "if a:", "line five and more words", "return are kept here"),
     "new-file": ("one", "two"),
     "write": ("one", "two"),
     "remove": ("A project.",),
@@ -43,7 +44,7 @@ def question_of(profile: Profile, lines: list[str], told: dict[str, Any], width:
 @for_each(EDITS)
 def test_an_edit_is_shown_whole_or_its_digits_do_not_allow_it(shot: Shot) -> None:
     question = question_of(LOADED.get(shot.program), shot.lines, shot.told, shot.width)
-    name = shot.file.stem.partition("-")[2]
+    name = "wide" if shot.file.parent.name.startswith("wide-") else shot.file.stem.partition("-")[2]
     allowing = {one.key for one in question.choices if one.means in ALLOWING}
     denying = {one.key for one in question.choices if one.means in ("deny", "words")}
     if question.choices:
