@@ -10,11 +10,11 @@ from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.core.ports import FleetError
 from gshtui.programs.hooks.hook_reports import spool_path
+from gshtui.programs.profiles import profile_files as profiles
+from gshtui.programs.screen.screen_reading import read_screen
 from gshtui.settings import paths
 from gshtui.tmux.quoting import ShownRow
 from gshtui.tmux.server import TmuxServer
-from gshtui.programs.profiles import profile_files as profiles
-from gshtui.programs.screen.screen_reading import read_screen
 from tests.kit.loopback.script import Answer, Say
 from tests.kit.loopback.server import Asked
 from tests.kit.prompt_driven_model import follow_prompts
@@ -266,14 +266,4 @@ async def test_a_command_that_is_not_all_on_the_screen_counts_at_no_size(stage: 
         shown = "".join(f"{question.subject}{question.detail}".split())
         missing = [word for word in _COMMANDS[command].split() if word not in shown]
         allows = {one.key for one in question.choices if one.means not in ("deny", "words")} - question.uncounted
-        print(
-            "ZZ",
-            stage.program.name,
-            command,
-            size,
-            question.partial,
-            len(question.choices),
-            sorted(allows),
-            len(missing),
-        )
         assert not (missing and allows), (size, missing, question)

@@ -173,7 +173,10 @@ async def test_every_name_and_parameter_is_known(tmp_path: Path) -> None:
     hub = build_hub(HubOptions(cwd=project, loaded=load(project)))
     await hub.start()
     commands = {name: command for command in hub.registry for name in (command.name, *command.aliases)}
-    fields = {name: set(command.parameters.model_fields) for name, command in commands.items()}
+    fields = {
+        name: {field for one in (command, *command.words.values()) for field in one.parameters.model_fields}
+        for name, command in commands.items()
+    }
     await hub.stop()
     settings = {key for table in (*TABLES.values(), ProviderSettings) for key in table.model_fields}
     named = [code for code in CODES if re.fullmatch(r"[a-z]+(?:_[a-z]+)+", code)]
