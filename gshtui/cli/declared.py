@@ -209,7 +209,7 @@ def _run(form: CommandForm, given: dict[str, Any]) -> int:
             form.name, form.declared, found, json=given["as_json"], yes=yes, waiting=form.by_keeper, flags=flags
         )
         try:
-            if (code := run_by_keeper(by_keeper, _open_session, brings=form.brings_keeper)) is not None:
+            if (code := run_by_keeper(by_keeper, _open_session)) is not None:
                 return code
         except HubSilent as keeper:
             silent = keeper.pid

@@ -40,12 +40,12 @@ def run(
     """
     if line and not (agent or timeout or yes):
         from gshtui.client.hub_greeting import HubSilent
-        from gshtui.headless.commands.keeper_call import KeeperCall, is_about_hub, run_by_keeper
+        from gshtui.headless.commands.keeper_call import KeeperCall, run_by_keeper
 
         words = " ".join(line)
         call = KeeperCall("run", "", {}, json=as_json, yes=yes, waiting="Working", flags=flags, line=words)
         try:
-            if (code := run_by_keeper(call, brings=not is_about_hub(words))) is not None:
+            if (code := run_by_keeper(call)) is not None:
                 return code
         except HubSilent as keeper:
             tell_silent(keeper.pid)

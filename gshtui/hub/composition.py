@@ -6,9 +6,7 @@ Each part imports what it needs when it starts: a command that uses one part loa
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gshtui.bus.bus import Bus
@@ -19,14 +17,7 @@ from gshtui.hub.hub_options import HubOptions
 from gshtui.hub.part_lifecycle import MissingPart
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from gshtui.mcp_client.server_pool import ServerPool
-
-
-_CLAIM_WITHIN = 5.0
-"""Seconds in which a command of another process ends that is the hub meanwhile."""
-_LOOK_EVERY = 0.05
 
 
 def build_hub(options: HubOptions, bus: Bus | None = None, host: Hub | None = None) -> Hub:
@@ -63,11 +54,8 @@ async def start_store(hub: Hub) -> None:
     if hub.host is not None and hub.host.store is not None:
         hub.store = hub.host.store
     else:
-        folder = hub.options.record or hub.settings.general.session_dir
-        if not (hub.options.keeper or hub.options.looks) and "agents" in hub.options.parts:
-            await _claim_record(hub, folder)
         hub.store = await Store.open(
-            folder / "gsh.db",
+            (hub.options.record or hub.settings.general.session_dir) / "gsh.db",
             synchronous=hub.settings.store.synchronous,
             on_notice=lambda text, hint: hub.bus.publish(
                 Noticed(level="warning", text=text, hint=hint, about=hub.options.about or "store")
@@ -80,27 +68,6 @@ async def start_store(hub: Hub) -> None:
     mount_record(hub, hub.store)
     provide_prompts(hub)
     hub.offers.offer("store")
-
-
-async def _claim_record(hub: Hub, folder: Path) -> None:
-    """Become the only hub of the record whose agents take turns, once another process has ended that serves nobody;
-    beside one that serves, do what that declines or does not answer. Raises `StoreError`: another process has it.
-    """
-    from gshtui.fleet.keeper.keeper import KeeperClaim, running_keeper
-    from gshtui.store.engine.store_errors import StoreError
-
-    hub.claim, until = KeeperClaim(folder), time.monotonic() + _CLAIM_WITHIN
-    with suppress(OSError):  # the record says that it cannot be written
-        while not hub.claim.acquire():
-            holder = await asyncio.to_thread(running_keeper, folder)
-            if holder is not None and holder.ready:
-                return
-            if time.monotonic() > until:
-                hub.is_second = True
-                who = "" if holder is None else f" (process {holder.process.pid})"
-                hint = "Try again when it has ended, or stop it: `gsh-tui hub stop`."
-                raise StoreError("held", f"Another gsh-tui{who} is the hub here.", hint=hint)
-            await asyncio.sleep(_LOOK_EVERY)
 
 
 async def start_guard(hub: Hub) -> None:

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from gshtui.calls.call_service import CallService
     from gshtui.context.commands.context_router import ContextRouter
     from gshtui.context.log.ports import Contribution
-    from gshtui.fleet.keeper.keeper import KeeperClaim
     from gshtui.fleet.lifecycle.agent_buses import HostedAgent
     from gshtui.fleet.lifecycle.fleet import Fleet
     from gshtui.fleet.mail.mail_service import MailService
@@ -101,10 +100,6 @@ class Hub:
         self.parts = PartLifecycle(self.bus)
         self.project = options.loaded.project
         self.store: Store | None = None
-        self.claim: KeeperClaim | None = None
-        """On the record, which it opens itself; `None`: its process has it, or only reads."""
-        self.is_second = False
-        """Another process is the hub of its record: nothing is to be done here."""
         self.agent_states = AgentStates(self.bus)
         self.branch = BranchWatch(self.bus, options.cwd)
         self._variables: dict[str, Variables] = {}
@@ -224,8 +219,6 @@ class Hub:
             ends.append(self.bus.close)
         if self.store is not None and self.host is None:
             ends.append(self.store.close)
-        if self.claim is not None:
-            ends.append(self.claim.release)
         await end_all("the end of the hub", *ends)
         if self.owns_bus:
             self._faults.remove()

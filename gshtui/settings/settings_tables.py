@@ -390,11 +390,10 @@ class Ui(SettingsTable):
 class HubSettings(SettingsTable):
     """What goes on while no window is open."""
 
-    keep: Literal["auto", "never", "alone"] = setting(
+    keep: Literal["auto", "never"] = setting(
         "auto",
-        "auto: one hub in the background serves windows and commands, and looks after agents, shells and mail."
-        " never: the same one ends with the last window, command or pane of our own agents that it serves."
-        " alone: a window or a turn of `gsh` is the hub itself, as with --alone, and the next turn is refused.",
+        "auto: one hub in the background serves windows, runs the turns of `gsh`, and looks after agents,"
+        " shells and mail. never: none is, but for our own agents, while there are some.",
     )
     closing: Literal["finish", "stop"] = setting(
         "finish",

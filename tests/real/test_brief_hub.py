@@ -1,4 +1,4 @@
-"""Where the hub is not kept, it is there for as long as there are agents of ours."""
+"""Where no hub is kept, one is there for as long as there are agents."""
 
 import asyncio
 import time

@@ -101,7 +101,7 @@ async def test_a_window_has_its_hub_in_the_process_that_it_starts_whenever_there
 async def test_a_window_starts_none_where_the_settings_want_none(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("GSH_HUB__KEEP", "alone")
+    monkeypatch.setenv("GSH_HUB__KEEP", "never")
     app = Workbench(OpenRequest(tmp_path))
     async with app.run_test():
         assert isinstance(await app.bridge.running(), WindowHub)

@@ -37,7 +37,7 @@ class ReplayHub(WindowHub):
     def __init__(
         self, cwd: Path, loaded: Loaded, session: str, speed: float, recorded: Recording | None = None
     ) -> None:
-        options = HubOptions(cwd=cwd, loaded=loaded, parts=frozenset({"store"}), visiting=True, looks=True)
+        options = HubOptions(cwd=cwd, loaded=loaded, parts=frozenset({"store"}), visiting=True)
         super().__init__(build_hub(options))
         self._session = session
         self._recorded = recorded

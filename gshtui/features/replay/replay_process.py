@@ -78,7 +78,7 @@ async def _find(name: str, whole: bool) -> Recording:
     from gshtui.settings.loader import load
 
     cwd = working_folder()
-    hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), parts=frozenset({"store"}), visiting=True, looks=True))
+    hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), parts=frozenset({"store"}), visiting=True))
     await hub.start()
     try:
         if hub.store is None:

@@ -345,10 +345,10 @@ def _is_keepers(name: str, value: str) -> bool:
     return not is_secret_variable(name, value) and (not name.startswith("GSH_") or "__" in name)
 
 
-async def wait_for_keeper(data: Path, within: float | None = None) -> KeeperState | None:
-    """The keeper that was just started, once it is ready; `None` if it is not in so many seconds, or has ended."""
+async def wait_for_keeper(data: Path) -> KeeperState | None:
+    """The keeper that was just started, once it is ready; `None` if it is not in time, or has ended."""
     with contextlib.suppress(TimeoutError):
-        async with time_limit(_START_WITHIN if within is None else within):
+        async with time_limit(_START_WITHIN):
             while True:
                 state = await asyncio.to_thread(running_keeper, data)
                 if state is not None and state.ready:

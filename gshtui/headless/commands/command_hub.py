@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 _STOP_WITHIN = 20.0
 """Seconds that a hub has to stop; its parts have shorter deadlines of their own."""
 
-_COMES_WITHIN = 10.0
-"""Seconds for a hub that is being started."""
 T = TypeVar("T")
 STORE_ONLY = frozenset({"store"})
 """The part that a command on the record alone needs."""
@@ -59,8 +57,8 @@ class HubNeeds(msgspec.Struct, frozen=True):
     """The progress line that a person sees after a second of silence."""
     silent: int = 0
     """Process of a keeper that does not answer; 0: there is none."""
-    brings_hub: bool = True
-    """Start the resident hub where none runs, whose record this is then."""
+    leaves_keeper: bool = False
+    """Start the keeper at the end, which does the next such command."""
     shows_agents: bool = False
     """Print the id of each agent that the command starts, as soon as it runs."""
 
@@ -70,16 +68,13 @@ class Denied(Exception):
 
 
 async def on_hub(needs: HubNeeds, work: Callable[[Hub, Progress], Awaitable[T]]) -> T | int:
-    """Do the work on a hub of this process; returns its result or, after printing the error, the exit code."""
+    """Do the work on a new hub; returns its result or, after printing the error on stderr, the exit code."""
     from gshtui.headless.progress import watching
     from gshtui.hub.hub_options import HubOptions
 
-    loaded = await asyncio.to_thread(load_settings, needs.flags)
-    if needs.brings_hub and not needs.flags:
-        await bring_hub(loaded.settings)
     options = HubOptions(
         cwd=working_folder(),
-        loaded=loaded,
+        loaded=await asyncio.to_thread(load_settings, needs.flags),
         respondent=needs.respondent,
         parts=needs.parts,
         visiting=True,
@@ -93,7 +88,10 @@ async def on_hub(needs: HubNeeds, work: Callable[[Hub, Progress], Awaitable[T]])
             complain(f"{failed.part}: {failed.why}", failed.hint)
         if hub.failed.keys() - ({"providers"} if needs.conversation else ()):
             return exits.ERROR
-        return await _result_or_code(lambda: work(hub, progress), needs.timeout, progress.clear)
+        result = await _result_or_code(lambda: work(hub, progress), needs.timeout, progress.clear)
+    if needs.leaves_keeper:
+        await leave_keeper(options.loaded.settings)
+    return result
 
 
 async def on_settings(
@@ -101,34 +99,38 @@ async def on_settings(
     *,
     flags: Mapping[str, Any] | None = None,
     quiet: bool = False,
+    leaves_keeper: bool = False,
 ) -> T | int:
     """Do the work without a hub, where the settings are enough; returns as `on_hub` does.
 
     Args:
         flags: settings for this run only.
         quiet: print no problems of the settings.
+        leaves_keeper: start the keeper at the end, which does the next such command.
     """
     from gshtui.hub.faces.local_commands import LocalCommands
 
     loaded = load_settings(flags, quiet=quiet)
-    return await _result_or_code(lambda: work(LocalCommands(loaded)))
+    result = await _result_or_code(lambda: work(LocalCommands(loaded)))
+    if leaves_keeper:
+        await leave_keeper(loaded.settings)
+    return result
 
 
-async def bring_hub(settings: Settings) -> bool:
-    """Start the hub unless it runs, or none is wanted; whether one of this program serves.
+async def leave_keeper(settings: Settings) -> bool:
+    """Start the keeper for the next command, unless it is never wanted; whether one of this program comes, or is there.
 
-    A process that an agent runs starts none: it would be among that agent's processes.
+    One that an agent runs leaves none: it would be among that agent's processes.
     """
-    if settings.hub.keep == "alone" or os.environ.get("GSH_AGENT"):
+    if settings.hub.keep == "never" or os.environ.get("GSH_AGENT"):
         return False
-    from gshtui.fleet.keeper.keeper import LINGER, LOGGED_OUT, ensure_keeper, wait_for_keeper
+    from gshtui.fleet.keeper.keeper import LINGER, LOGGED_OUT, ensure_keeper
 
-    data = settings.general.session_dir
-    with suppress(OSError):  # where it cannot start, this process does without it
-        start = await ensure_keeper(data, os.environ, briefly=True)
+    with suppress(OSError):  # where it cannot start, the next command does without it too
+        start = await ensure_keeper(settings.general.session_dir, os.environ, briefly=True)
         if start.logged_out:
             complain(LOGGED_OUT, LINGER)
-        return start.serves and await wait_for_keeper(data, _COMES_WITHIN) is not None
+        return start.serves
     return False
 
 

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from gshtui.headless import exits
 from gshtui.headless.commands.command_hub import Denied, HubNeeds, on_hub
-from gshtui.headless.commands.keeper_call import is_about_hub
 from gshtui.headless.outcomes import outcome_code, print_outcome
 from gshtui.headless.runner import run_command, until_stopped
 from gshtui.headless.streams import (
@@ -124,7 +123,7 @@ async def _run(options: LineOptions, views: list[ProgramView]) -> int:
         conversation=options.conversation,
         respondent="policy" if options.yes else "nobody",
         timeout=options.timeout,
-        brings_hub=not any(map(is_about_hub, lines)),
+        leaves_keeper=options.person is None and not options.flags and not any(_is_about_hub(line) for line in lines),
     )
     outcome = await on_hub(needs, work)
     if isinstance(outcome, int):
@@ -135,6 +134,10 @@ async def _run(options: LineOptions, views: list[ProgramView]) -> int:
         views.append(outcome.view)
         return exits.DONE
     return _write(outcome, options)
+
+
+def _is_about_hub(line: str) -> bool:
+    return line.lstrip("/ ").startswith("hub ")
 
 
 def _write(outcome: Outcome, options: LineOptions) -> int:

@@ -132,8 +132,7 @@ async def _conversation(loaded: Loaded, session: str, redact: Callable[[str], st
     from gshtui.hub.hub_options import HubOptions
     from gshtui.store.sessions.session_export import lines
 
-    parts = frozenset({"store"})
-    hub = build_hub(HubOptions(cwd=working_folder(), loaded=loaded, parts=parts, visiting=True, looks=True))
+    hub = build_hub(HubOptions(cwd=working_folder(), loaded=loaded, parts=frozenset({"store"}), visiting=True))
     await hub.start()
     try:
         if hub.store is None:

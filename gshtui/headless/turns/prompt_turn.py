@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from gshtui.headless import exits
-from gshtui.headless.commands.command_hub import bring_hub, load_settings, print_problems, running_hub, say_faults
+from gshtui.headless.commands.command_hub import leave_keeper, load_settings, print_problems, running_hub, say_faults
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import LIMIT, PipedInput, Writer, complain, piped_input
 from gshtui.hub.faces.large_input import MOST
@@ -113,10 +113,6 @@ async def _with_input(request: TurnRequest, piped: PipedInput, stop: Stop, deadl
     apart = "" if said or not piped.text.strip() else piped.text
     request = msgspec.structs.replace(request, text=text, piped=apart, file=piped.file)
     ended = await _run_at_hub(request, face, stop, deadline)
-    if ended is None and not request.flags:
-        loaded = await asyncio.to_thread(load_settings, quiet=True)
-        if await bring_hub(loaded.settings):
-            ended = await _run_at_hub(request, face, stop, deadline)
     if ended is None:
         ended = await _run_here(request, face, stop, deadline)
     reporter = face.reporter
@@ -174,6 +170,8 @@ async def _run_here(request: TurnRequest, face: _Face, stop: Stop, deadline: flo
             await turn.interrupt()
             await cancel_and_wait(running)
         await hub.bus.drained()
+    if not request.flags:
+        await leave_keeper(loaded.settings)
     return running.result() if ended is None else ended
 
 

@@ -112,9 +112,8 @@ class PromptTurn:
                 self._face.complain(failed.why, failed.hint)
                 return end
         if (failed := hub.failed.get("store")) is not None:
-            said = failed.why if hub.is_second else f"this conversation will not be saved: {failed.why}"
-            self._face.complain(said, failed.hint)
-        return "error" if hub.is_second else None
+            self._face.complain(f"this conversation will not be saved: {failed.why}", failed.hint)
+        return None
 
     async def _expanded(self, hub: Hub, text: str) -> PromptSubmitted | TurnEnd:
         """The text and files that `/init` or a kept prompt stands for, or the text as it is."""

@@ -70,7 +70,7 @@ async def _linked(
 
     connected = await early.connected() if early is not None else None
     connected = connected or await asyncio.to_thread(dial, asked)
-    if connected is None and own is None and loaded.settings.hub.keep != "alone":
+    if connected is None and own is None and loaded.settings.hub.keep != "never":
         connected = await _connected_to_new(asked, loaded)
     if connected is None:
         return None
