@@ -596,7 +596,7 @@ async def answered(here: Real) -> None:
             await here.press("ctrl+g")
             assert here.app.focused is here.area.approvals
             if key == "enter":
-                await here.press("n", "N", "right", "right", "right", "right", "left")
+                await here.press("right", "right", "right", "right", "left")
                 assert here.app.query_one(Answers).marked == "deny"
             await here.answer(key)
             if key == "3":
