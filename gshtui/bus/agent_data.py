@@ -164,6 +164,10 @@ class OpenQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the program says besides what it asks: its advice, its advertising."""
     call: str = ""
     """The call of its program's transcript that it is about; empty: it was told by its screen."""
+    command: str = ""
+    """The whole shell line that would run, where the program or its transcript tells that."""
+    warnings: tuple[str, ...] = ()
+    """What a person should know before they allow it, as our guard judges it."""
 
     @property
     def line(self) -> str:

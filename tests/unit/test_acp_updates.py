@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from gshtui.bus.agent_data import GuardMode, Respondent
+from gshtui.bus.agent_data import GuardMode, OpenQuestion, Respondent
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, ToolStarted
@@ -273,6 +273,26 @@ async def test_the_persons_rules_answer_what_they_cover(tmp_path: Path, call: di
     if expected != "ask":
         assert [(one.call, one.decision) for one in settled] == [("c", "once" if expected == "allowed" else "deny")]
         assert settled[0].by.startswith("rule rules.toml:")
+
+
+async def test_a_person_is_warned_as_of_a_command_of_our_own_agents(tmp_path: Path) -> None:
+    bus, asked = Bus(), asyncio.Queue[OpenQuestion]()
+
+    def hear(batch: Sequence[Event]) -> None:
+        for event in batch:
+            if isinstance(event, AgentStatusChanged) and event.question is not None:
+                asked.put_nowait(event.question)
+
+    bus.subscribe(hear, name="test")
+    gate = Gate(bus, respondent="person", auto_approve=frozenset(), modes=AgentModes(bus, "", "ask"))
+    questions = AcpQuestions(bus, "0001", gate, program_invocation("0001", "s", tmp_path, tmp_path))
+    report = call_report({"toolCallId": "c", **_run("make && git push origin main")})
+    assert report is not None
+    answering = asyncio.ensure_future(questions.ask(report, CHOICES))
+    question = await asked.get()
+    questions.withdraw()
+    await answering
+    assert "may send to the network" in question.warnings
 
 
 async def test_a_rule_never_gives_more_than_a_yes_for_once(tmp_path: Path) -> None:

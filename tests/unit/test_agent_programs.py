@@ -8,8 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from gshtui.bus.agent_data import AgentRow, ProgramMode
+from gshtui.bus.agent_data import AgentRow, OpenQuestion, ProgramMode
 from gshtui.fleet.core.agent_programs import Programs
+from gshtui.guard.approval.question_text import program_request, question_parts
+from gshtui.programs.transcripts.claude_transcript import slug
 from gshtui.system.processes.process_identity import start_of
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
@@ -54,6 +56,33 @@ class Screen(TmuxServer):
 
     async def capture_screen(self, pane: str) -> tuple[PaneInfo, tuple[str, ...]]:
         return self._info, self._lines
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("make test", []),
+        ("make && git push origin main", ["⚠ may send to the network"]),
+        ("sudo rm -rf build", ["⚠ runs as another user", "⚠ deletes or overwrites permanently"]),
+    ],
+)
+async def test_a_person_is_warned_of_a_command_whose_transcript_tells_it_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, expected: list[str]
+) -> None:
+    call = {"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": command}}
+    records = [
+        {"type": "user", "uuid": "a", "message": {"content": "Do it."}},
+        {"type": "assistant", "uuid": "b", "message": {"id": "b", "content": [call]}},
+    ]
+    file = tmp_path / "projects" / slug(str(tmp_path)) / "c1.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_text("".join(f"{json.dumps(record)}\n" for record in records), "utf-8")
+    row = msgspec.structs.replace(ROW, cwd=str(tmp_path), external_id="c1")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
+    asked = OpenQuestion("q", "Do you want to proceed?", command)
+    whole = await Programs().whole_question(TmuxServer("gsh-none"), row, asked, frozenset())
+    lines = question_parts(program_request(row, whole)).head
+    assert [line.text for line in lines if line.kind == "warning"] == expected
 
 
 IDLE = {"claude": "claude/2.1.332/ask-120x35/02-idle.txt", "codex": "codex/0.169.0/02-idle.txt"}

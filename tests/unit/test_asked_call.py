@@ -323,7 +323,7 @@ def test_a_long_turn_is_read_from_its_beginning(tmp_path: Path, waits: bool) -> 
     asked = asks(LONG[:200], partial=True)
     query = TranscriptQuery("claude", "c1", str(tmp_path), 0.0)
     whole = whole_question(asked, query, {"CLAUDE_CONFIG_DIR": str(tmp_path), "HOME": str(tmp_path)})
-    assert whole == (asked if waits else replace(asked, detail=LONG, partial=False, call="e of e"))
+    assert whole == (asked if waits else replace(asked, detail=LONG, partial=False, call="e of e", command=LONG))
 
 
 def test_a_plan_that_is_given_is_not_taken_for_the_one_that_was_written(tmp_path: Path) -> None:

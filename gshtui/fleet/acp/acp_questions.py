@@ -171,12 +171,13 @@ class AcpQuestions:
             The answer to the program, and what it means.
         """
         options = options_of(params)
-        verdict = await self._decided(report, options)
+        tool, assessment = await asyncio.to_thread(assess_request, report, self._invocation)
+        verdict = await self._decided(report, options, tool, assessment)
         if verdict is not None:
             self._say(report, verdict)
             return outcome(options, verdict.allowed), "allowed" if verdict.allowed else "denied"
         async with self.asking:
-            question = question_of(report, options)
+            question = replace(question_of(report, options), warnings=assessment.warnings)
             chosen = await self._wait(question)
         place = next((place for place, one in enumerate(question.choices) if one.key == chosen), -1)
         if not chosen or place < 0:
@@ -192,9 +193,10 @@ class AcpQuestions:
         )
         return answer, "allowed" if allowed else "denied"
 
-    async def _decided(self, report: CallReport, options: Sequence[Option]) -> Verdict | None:
+    async def _decided(
+        self, report: CallReport, options: Sequence[Option], tool: str, assessment: Assessment
+    ) -> Verdict | None:
         """What the guard decides without a person; `None`: nothing, or the program has no answer that says it."""
-        tool, assessment = await asyncio.to_thread(assess_request, report, self._invocation)
         line = command_of(report)[0]
         arguments = {**(report.arguments or {}), **({"command": line} if line else {})}
         also = ("write",) if tool == "edit" else ("bash",) if tool == "execute" else ()

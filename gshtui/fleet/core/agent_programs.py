@@ -448,12 +448,13 @@ class Programs:
         """
         from gshtui.programs.transcripts.asked_call import whole_question
 
-        if (link := await self.link(server, row)) is not None and link.asks(question.id):
-            return question  # its protocol has told all of it
-        found = await self.transcript(row)
-        if found is not None:
+        link = await self.link(server, row)
+        is_told = link is not None and link.asks(question.id)  # its protocol has told all of it
+        if not is_told and (found := await self.transcript(row)) is not None:
             question = await asyncio.to_thread(whole_question, question, *found, answered)
-        if not question.partial:
+        if question.command:
+            question = await asyncio.to_thread(_with_warnings, question, row)
+        if is_told or not question.partial:
             return question
         session = await self.session(server, row)
         return await session.question_with_past(question)
@@ -479,8 +480,11 @@ class Programs:
             mode = _shown_mode(row, link.mode)
             waits = told.status == "waiting"
             asked = await link.question() if waits else None
-            if waits and asked is None and row.question is not None and not link.asks(row.question.id):
-                asked = row.question  # of what it does not tell, the screen shows what it asks
+            before = row.question
+            if waits and before is not None and (not link.asks(before.id) if asked is None else asked.id == before.id):
+                asked = (
+                    before  # with what was found out about it; of what it does not tell, the screen shows what it asks
+                )
             if told.status == row.status and asked == row.question:
                 return mode
             known = {"status": told.status, "status_source": told.source, "doing": told.doing}
@@ -575,3 +579,11 @@ def find_program(program: str, cwd: Path) -> str:
             hint = f"It was installed from the registry: --acp {program}, or in a window acp={program}, starts it."
         raise FleetError("invalid", f"Cannot start {program}: {where}.", hint=hint)
     return str(Path(path).absolute())
+
+
+def _with_warnings(question: OpenQuestion, row: AgentRow) -> OpenQuestion:
+    """The question with what a person should know of the line that would run."""
+    from gshtui.tools.shell.shell_assessment import line_warnings  # not before something is to run
+
+    project = Path(row.worktree or row.home or row.cwd)
+    return msgspec.structs.replace(question, warnings=line_warnings(question.command, Path(row.cwd), project))

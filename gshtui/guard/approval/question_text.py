@@ -135,7 +135,9 @@ def waiting_words(request: ApprovalRequested, name: str = "") -> str:
 def program_request(row: AgentRow, question: OpenQuestion) -> ApprovalRequested:
     """A program's question in the form of our own ones. Its id names the agent and the question."""
     rest = "it" if question.changeless else "the rest"
-    warnings = [f"{question.unseen}: open its tab to read {rest}."] if question.partial else []
+    warnings = list(question.warnings)
+    if question.partial:
+        warnings.append(f"{question.unseen}: open its tab to read {rest}.")
     if question.overflows:
         tab = "It has more choices than fit here: open its tab."
         warnings.append("It has more choices: no digit chooses the others." if row.kind == "acp" else tab)

@@ -32,6 +32,8 @@ _MOST = 9
 _LINES, _DETAIL, _DIFF = 40, 16_000, 400_000
 """Files that are named, and characters that are shown of what it is about and of a change."""
 _PREFIX = "codex-"
+_TYPING = "writeStdin"
+"""What is asked about is text for a command that runs, not a command."""
 
 
 class CodexRequest(msgspec.Struct, frozen=True):
@@ -74,6 +76,7 @@ def request_of(message: ServerMessage, changes: Sequence[Mapping[str, Any]] = ()
         overflows=overflows,
         diff=diff[:_DIFF],
         beside=f"because: {visible(reason)}"[:_DETAIL] if (reason := string(params.get("reason"))) else "",
+        command="" if params.get("kind") == _TYPING else command_line(string(params.get("command"))),
     )
     answers = {key: result for key, _, result in offered}
     return CodexRequest(message.id, string(params.get("threadId")), string(params.get("turnId")), question, answers)
@@ -105,7 +108,7 @@ def _command(params: Mapping[str, Any]) -> _Asked:
     parts = [visible(line)] if line else []
     parts += [f"connects to {visible(host)} ({visible(string(network.get('protocol')))})"] if host else []
     parts += [f"in {visible(folder)}"] if folder else []
-    doing = "Send this to the running command" if string(params.get("kind")) == "writeStdin" else "Run"
+    doing = "Send this to the running command" if params.get("kind") == _TYPING else "Run"
     subject = f"{doing}: {line}" if line else f"Connect to {host}?" if host else "Run a command?"
     return subject, "\n".join(parts), "", _decisions(params)
 

@@ -94,6 +94,7 @@ def permission_request(asked: Mapping[str, Any], whose: str, at: float) -> Serve
         tuple(choices),
         partial=len(detail) > _DETAIL or len(shown) > _DIFF,
         diff=shown[:_DIFF],
+        command=string(facts.get("command")),
     )
     return ServerRequest(id, string(asked.get("sessionID")), question, at, answers, (path, {"reply": "reject"}))
 

@@ -140,7 +140,8 @@ def _told(
     if (patch := patch_in(command)) and "Destination:" in question.detail:
         return _with_patch(question, patch, folder)
     if command:
-        return _with_command(question, command, string(given.get("about")))
+        told = _with_command(question, command, string(given.get("about")))
+        return None if told is None else replace(told, command=command)
     path = string(given.get("path"))
     if path and _is_named(folder / path, f"{question.subject} {question.detail} {question.beside}"):
         name = one_line(literal(path.removeprefix(f"{folder}/")), 4_096)
@@ -240,7 +241,8 @@ def shows_still(question: OpenQuestion, told: OpenQuestion) -> bool:
     if question.partial or question.id != told.id:
         return False
     alike = (told.detail, told.diff, told.partial) == (question.detail, question.diff, question.partial)
-    return alike or _with_command(replace(question, call=told.call), told.detail, told.beside) == told
+    question = replace(question, call=told.call, command=told.command, warnings=told.warnings)
+    return alike or _with_command(question, told.detail, told.beside) == told
 
 
 def _with_command(question: OpenQuestion, command: str, about: str) -> OpenQuestion | None:

@@ -51,29 +51,14 @@ def assess_line(command: str, folder: Location, project: Path, *, own_shell: boo
         project: the project's folder.
         own_shell: it is typed into a shell with its own configuration, which may not be bash.
     """
-    from gshtui.guard.policy import git_push, shell_line
     from gshtui.guard.policy.shell_policy import judge  # import the parser and its table only once there is a line
-    from gshtui.guard.rules import rule_doubt
 
     root = Path(os.path.realpath(project))
     found = list(dict.fromkeys(_reach(command, folder.real, root)))
     reach = [warning for _, warning in found]
     names_secrets = any(secret for secret, _ in found)
     judged = judge(command, folder.real, root)
-    shown = visible(command)
-    warnings = [*folder.warnings, *reach]
-    if _NETWORK.search(command):
-        warnings.append("may send to the network")
-    if _AS_ANOTHER.search(command):
-        warnings.append("runs as another user")
-    if shell_line.is_bounded(command):
-        overwrites = any(git_push.overwrites(words) for words in rule_doubt.commands(command))
-    else:
-        overwrites = "push" in command
-    if overwrites or _DESTROYS.search(command):
-        warnings.append("deletes or overwrites permanently")
-    if shown.partition("⟩\n")[2] != command and shown != command:
-        warnings.append("contains characters or blanks that are easily overlooked; they are shown by name")
+    overwrites = _overwrites(command)
     why = judged.sentence
     if not folder.inside:
         why = f"{folder.where} is outside the project (rule outside)"
@@ -89,13 +74,41 @@ def assess_line(command: str, folder: Location, project: Path, *, own_shell: boo
         key=f"{folder.real}\0{command}",
         pattern=judged.pattern if folder.inside and not reach and not overwrites else "",
         scope=judged.scope,
-        warnings=tuple(warnings),
+        warnings=(*folder.warnings, *reach, *_warnings(command, overwrites)),
         why=one_line(literal(why)),
         # What happens at the other end of the network happens outside of any sandbox.
         sandbox=folder.inside and not own_shell and not names_secrets and not overwrites,
         parts=tuple(JudgedPart(part.text, part.verdict, part.rule, part.why) for part in judged.parts),
         reads=not why and judged.reads and not own_shell,
     )
+
+
+def line_warnings(command: str, folder: Path, project: Path) -> tuple[str, ...]:
+    """What a person should know of a line that another program would run in `folder`."""
+    return (*leads_to(command, folder, project), *_warnings(command, _overwrites(command)))
+
+
+def _warnings(command: str, overwrites: bool) -> Iterator[str]:
+    """What the line does, as sentences for the question. `overwrites`: it pushes over what is at the other end."""
+    if _NETWORK.search(command):
+        yield "may send to the network"
+    if _AS_ANOTHER.search(command):
+        yield "runs as another user"
+    if overwrites or _DESTROYS.search(command):
+        yield "deletes or overwrites permanently"
+    shown = visible(command)
+    if shown.partition("⟩\n")[2] != command and shown != command:
+        yield "contains characters or blanks that are easily overlooked; they are shown by name"
+
+
+def _overwrites(command: str) -> bool:
+    """Whether it may push over what is at the other end."""
+    from gshtui.guard.policy import git_push, shell_line
+    from gshtui.guard.rules import rule_doubt
+
+    if not shell_line.is_bounded(command):
+        return "push" in command
+    return any(git_push.overwrites(words) for words in rule_doubt.commands(command))
 
 
 def leads_to(command: str, folder: Path, project: Path) -> tuple[str, ...]:
