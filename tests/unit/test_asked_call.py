@@ -481,6 +481,7 @@ _BESIDE = "\n".join(
         ),
         (f"{_LONG_LINE}\n\ntwo\n", "two", "2\n", _BESIDE),
         ("two\n", "two", "a table  5 - x", " 1 -two\n 1 +a table  5 - x"),
+        ("see docs/notes.txt\ntwo\n", "two", "2", " 1  see docs/notes.txt\n 2 -two\n 2 +2"),
     ],
 )
 @pytest.mark.parametrize("partial", [False, True])

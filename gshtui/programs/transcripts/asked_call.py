@@ -19,7 +19,7 @@ from gshtui.bus.agent_data import OpenQuestion
 from gshtui.programs.transcripts.asked_arguments import arguments_of
 from gshtui.programs.transcripts.patched_files import PatchedFile, patch_in, patched_files
 from gshtui.programs.transcripts.program_transcript import ProgramTranscript, TranscriptEntry, TranscriptQuery
-from gshtui.programs.transcripts.shown_change import CallChange, shows_change
+from gshtui.programs.transcripts.shown_change import CallChange, heading_of, shows_change
 from gshtui.programs.transcripts.shown_text import DRAWN, ENOUGH, are_in_turn, bare, is_shown
 from gshtui.programs.transcripts.transcript_readers import READERS, home_of
 from gshtui.system.json_types import objects, string
@@ -143,7 +143,7 @@ def _told(
         told = _with_command(question, command, string(given.get("about")))
         return None if told is None else replace(told, command=command)
     path = string(given.get("path"))
-    if path and _is_named(folder / path, f"{question.subject} {question.detail} {question.beside}"):
+    if path and _is_named(folder / path, question):
         name = one_line(literal(path.removeprefix(f"{folder}/")), 4_096)
         change = _changed(given, folder / path, name, transcript.program)
         rows = question.detail.split("\n")
@@ -159,12 +159,23 @@ def _told(
     return None
 
 
-def _is_named(path: Path, text: str) -> bool:
-    """Whether a text names a file, and no other one of that name: of its folders, as many as are shown are its own."""
+def _is_named(path: Path, question: OpenQuestion) -> bool:
+    """Whether what stands above a change names its file, and no row another one of that name: of its folders, as many
+    as are shown are its own.
+    """
+    rows = [*question.subject.split("\n"), *question.beside.split("\n"), *heading_of(question.detail.split("\n"))]
     if re.search(r"\s", path.name):
-        return path.name in text
-    names = [word for word in _AROUND.split(text) if word.endswith(path.name)]
-    return bool(names) and all(f"/{path}".endswith(f"/{word.lstrip('~./…')}") for word in names)
+        return any(path.name in row for row in rows)
+
+    def is_own(name: str) -> bool:
+        return f"/{path}".endswith(f"/{name.lstrip('~./…')}")
+
+    words = [[word for word in _AROUND.split(row) if word] or [""] for row in rows]
+    before = ["", *(row[-1] for row in words)]  # a narrow terminal breaks a long path
+    named = [(row[-1], f"{start}{row[-1]}", len(row) == 1) for start, row in zip(before, words, strict=False)]
+    alone = [is_own(word) or is_own(joined) for word, joined, alone in named if alone and word.endswith(path.name)]
+    every = [word for row in words for word in row] + [joined for _, joined, _ in named]
+    return all(alone) and any(is_own(word) for word in every if word.endswith(path.name))
 
 
 def _asked_of(given: dict[str, Any], shown: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from gshtui.programs.transcripts.shown_text import DRAWN, spaced
@@ -35,6 +36,11 @@ class CallChange(NamedTuple):
     before: str | None
     after: str
     diff: str
+
+
+def heading_of(rows: Sequence[str]) -> list[str]:
+    """The rows above the first line of a change."""
+    return list(takewhile(lambda row: _NUMBERED.fullmatch(row) is None, rows))
 
 
 def shows_change(rows: Sequence[str], change: CallChange, program: str, *, partial: bool) -> bool:
