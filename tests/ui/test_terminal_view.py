@@ -17,7 +17,7 @@ from gshtui.bus.events.agent_events import AgentStatusChanged, PromptSubmitted
 from gshtui.bus.events.fleet_events import AgentChanged, AgentKilled, AgentSpawned
 from gshtui.fleet.core.agent_calls import MarkAgentRead, SendToAgent
 from gshtui.ui.kit.textual import letter_echo
-from gshtui.ui.kit.widget_messages import OpenTerminal
+from gshtui.ui.kit.widget_messages import OpenTerminal, open_agent
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.prompt.key_hints import pane_hints
 from gshtui.ui.prompt.prompt_input import PromptInput
@@ -452,7 +452,7 @@ async def test_the_command_is_copied_and_the_whole_screen_given(monkeypatch: pyt
         monkeypatch.setattr(app.terminal, "visit", visit)
         await pilot.press("c")
         assert app.clipboard == "tmux -L gsh attach -t =gsh-agent-0001"
-        await pilot.press("a")
+        await pilot.press("ctrl+o")
         await wait_until(pilot, lambda: app.terminal.shown and not view.typing)
         assert app.terminal.typed[0] == "visit"
         await wait_until(pilot, lambda: app.terminal.data == b"xk")
@@ -515,3 +515,18 @@ async def test_prompts_with_another_program_in_front_are_messages_to_it_and_the_
         await pilot.pause()
         assert app.hub is not None
         assert not [one for one in app.hub.ran if isinstance(one, SendToAgent)]  # a command is this window's
+
+
+async def test_what_is_typed_at_an_agent_just_opened_is_a_message_and_no_key_of_its_terminal() -> None:
+    app = FakeTerminalWindow()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await wait_until(pilot, lambda: app.hub is not None)
+        app.post_message(open_agent(agent_row()))
+        await wait_until(pilot, lambda: app.terminal.sizes)
+        app.terminal.show(SCREEN)
+        await pilot.press(*"axe cy")
+        assert app.bench.input.text == "axe cy" and app.screen.query(TerminalPane) and not app.terminal.typed
+        view = app.screen.query_one(TerminalView)
+        await wait_until(pilot, lambda: "f6, then enter to type into helper" in words(view))
+        await pilot.press("f6")
+        await wait_until(pilot, lambda: view.has_focus and "f6" not in words(view))

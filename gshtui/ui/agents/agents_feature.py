@@ -105,17 +105,17 @@ class AgentsFeature(Feature):
         if agent is None:
             self.window.notify("No agent waits for you.", markup=False, timeout=4)
             return
-        self._open(agent)
+        self._open(agent, write=False)
         self.window.post_message(ShowQuestion(agent.id, answer=not agent.terminal))
 
-    def _open(self, agent: AgentView) -> None:
+    def _open(self, agent: AgentView, *, write: bool = True) -> None:
         if not agent.terminal:
             self.window.show_chat()
         elif not agent.pane and not (agent.row.speaks_events and agent.row.session):
             self.rows.perform("agents.report", agent)
         else:
             self.window.show_centre()
-            self.window.post_message(open_agent(agent.row))
+            self.window.post_message(open_agent(agent.row, write=write))
             self._mark_seen(agent)
 
     def _attach(self, agent: AgentView) -> None:
@@ -259,7 +259,7 @@ class AgentsFeature(Feature):
             self.window.notify(str(error), severity="error", markup=False, timeout=8)
             return False
         self.window.show_centre()
-        self.window.post_message(open_agent(row, write=True))
+        self.window.post_message(open_agent(row))
         return True
 
 

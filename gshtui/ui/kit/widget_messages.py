@@ -216,7 +216,7 @@ class OpenChanges(FeatureMessage):
         self.worktree = worktree
 
 
-def open_agent(row: AgentRow, *, write: bool = False) -> FeatureMessage:
+def open_agent(row: AgentRow, *, write: bool = True) -> FeatureMessage:
     """The request to show an agent in a tab: the conversation of one of ours, the terminal of another program, or the
     input below it to `write` to it.
     """

@@ -19,7 +19,7 @@ from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.event import Event
 from gshtui.text.sanitise import one_line
 from gshtui.tmux.tmux_errors import TmuxError
-from gshtui.ui.kit.keys.bound_keys import printed_key
+from gshtui.ui.kit.keys.bound_keys import key_of, printed_key
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widget_messages import AgentSeen, OpenConversation, OpenTerminal
@@ -44,6 +44,8 @@ class TerminalDisplay(msgspec.Struct, frozen=True):
     typing: bool = False
     leave: str = ""
     """The key that ends typing, as displayed."""
+    reach: str = ""
+    """The key that goes to the terminal, as displayed, while the focus is elsewhere."""
     up: int = 0
     """Rows between the visible part and the end."""
     held: bool = False
@@ -83,7 +85,8 @@ def _matter(state: TabAgent, info: PaneInfo | None, shown: TerminalDisplay) -> C
         return Content.styled(f"↑ {where}{more} · escape to go back to the live screen", "$primary")
     if info is None:
         return Content.styled("Waiting for the first screen …", _MUTED)
-    return Content.styled(f"enter to type into {name}", _MUTED)
+    first = f"{shown.reach}, then " if shown.reach else ""
+    return Content.styled(f"{first}enter to type into {name}", _MUTED)
 
 
 def ended_line(info: PaneInfo) -> str:
@@ -193,6 +196,7 @@ class TerminalPane(TabPane):
             way=self._terminal.way(),
             typing=view.typing,
             leave=self._leave_key() if view.typing else "",
+            reach="" if view.has_focus else key_of(self, "panes.next"),
             up=view.picture.up,
             held=view.picture.past is not None,
             behind=view.picture.behind,

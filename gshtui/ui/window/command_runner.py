@@ -222,7 +222,7 @@ class CommandRunner:
         found = await self._app.bridge.call(ListAgents(windows=False))
         row = next((row for row in found.rows if row.id == agent), None)
         if row is not None:
-            self._app.post_message(open_agent(row, write=True))
+            self._app.post_message(open_agent(row))
 
     # Showing
 
