@@ -32,7 +32,7 @@ GRAMMAR = """\
 | `python <code>` | runs it in a Python that keeps its variables |
 | `worktree list` | lists git worktrees |
 | `spawn <prompt>` | spawns a sub-agent, where available |
-| `what failed?` | lists the calls that failed here |
+| `what failed?` | lists the commands and calls that failed here |
 | `what failed in <text>?` | searches your shells' history for commands that failed |
 | `what did I run?` or `what did I run in <folder>?` | searches your shells' history |
 | `what did we say about <text>?` | searches earlier conversations |
@@ -135,6 +135,8 @@ _RULES: tuple[tuple[str, str, Callable[[RegexMatch], dict[str, Any]]], ...] = (
     ),
 )
 """Matched against the whole text, whatever its case, by a linear engine: a prompt may be pasted from anywhere."""
+_RUN_FAILED = r"\$ (?P<command>.+) \(in .*\) → (?P<end>exit [1-9]\d{0,9}) \(\d\d:\d\d:\d\d\)"
+"""The line of a command that the person ran and that failed, as `gshtui.shell.log.user_commands` tells agents of it."""
 
 
 def _unquoted(text: str) -> str:
@@ -267,16 +269,19 @@ def _code(text: str) -> str:
 
 def _what_failed(messages: Sequence[Message]) -> str:
     calls = {call.id: call for message in messages for call in message.calls}
-    failed = [
-        (calls.get(result.call_id), result)
-        for message in messages
-        for result in message.results
-        if result.status not in {"ok", "denied"} or "[exit code:" in result.content
-    ]
+    failed: list[str] = []
+    for message in messages:
+        if message.role == "user":
+            ran = [compile_linear(_RUN_FAILED).fullmatch(line) for line in message.text.splitlines()]
+            failed += [f"- {_code('! ' + run['command'])}: {run['end']}." for run in ran if run is not None]
+        failed += [
+            f"- {_subject(calls.get(result.call_id))}: {result.status}. {_last_line(result.content)}"
+            for result in message.results
+            if result.status not in {"ok", "denied"} or "[exit code:" in result.content
+        ]
     if not failed:
-        return "No call in this conversation failed."
-    rows = [f"- {_subject(call)}: {result.status}. {_last_line(result.content)}" for call, result in failed[-10:]]
-    return "\n".join([f"{len(failed)} call(s) in this conversation failed:", "", *rows])
+        return "Nothing failed in this conversation."
+    return "\n".join([f"{len(failed)} failed in this conversation:", "", *failed[-10:]])
 
 
 def _last_line(text: str) -> str:

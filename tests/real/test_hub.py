@@ -100,7 +100,7 @@ async def test_a_turn_with_a_tool_is_recorded_and_resumed(opened: Open, tmp_path
     assert [e.resumed for e in again.recorder.of(SessionOpened)] == [True]
     stored = await again.hub.messages(again.session)
     assert [s.message.role for s in stored] == ["user", "assistant", "tool", "assistant"]
-    assert (await again.ask("what failed?")).text == "No call in this conversation failed."
+    assert (await again.ask("what failed?")).text == "Nothing failed in this conversation."
 
 
 async def test_writing_needs_an_answer(opened: Open, tmp_path: Path) -> None:

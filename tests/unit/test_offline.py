@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from gshtui.bus.messages import Message, Text, ToolCall
+from gshtui.bus.shell_data import ShellRecord
 from gshtui.providers.offline import GRAMMAR, answer
 from gshtui.providers.port import Request, ToolSpec
+from gshtui.shell.log.user_commands import UnreportedCommands
 
 OFFERED = ("bash", "read", "grep", "glob", "write", "edit", "git_worktree", "spawn_agent", "search_context")
 
@@ -67,3 +69,16 @@ def test_what_it_names_as_a_request_is_one() -> None:
 def test_a_tool_that_is_not_offered_is_named() -> None:
     (missing,) = answered("what did I run?", ("bash",))
     assert missing.text == "That needs the tool `search_context`, which is not available here."
+
+
+def test_what_failed_are_calls_and_the_commands_of_the_person() -> None:
+    def failed(*news: tuple[str, int]) -> Any:
+        runs = UnreportedCommands()
+        for number, (command, status) in enumerate(news):
+            runs.add("s", ShellRecord(number=number, command=command, cwd="~", exit=status), ["no"])
+        told = [Message("m", "user", (Text(side.text),)) for side in runs.reports("s", 0).along]
+        [said] = answer(Request("offline", (), (*told, Message("n", "user", (Text("what failed?"),))), ()))
+        return said.text if isinstance(said, Text) else said
+
+    assert failed() == failed(("true", 0)) == "Nothing failed in this conversation."
+    assert failed(("false (in x)", 1), ("true", 0)) == "1 failed in this conversation:\n\n- `! false (in x)`: exit 1."
