@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import ClassVar
 
 from gshtui.agents.agent import Agent
 from gshtui.agents.conversation import Conversation, MemoryRecord
@@ -11,6 +12,8 @@ from gshtui.bus.agent_data import Respondent
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
 from gshtui.commands.declaration import (
+    Access,
+    Action,
     Assessment,
     Command,
     CommandError,
@@ -18,8 +21,10 @@ from gshtui.commands.declaration import (
     Invocation,
     Outcome,
     Parameters,
+    Returns,
     RuleScope,
 )
+from gshtui.commands.group import group
 from gshtui.commands.registry import Registry
 from gshtui.context.assembly.limits import ContextSettings
 from gshtui.context.assembly.system_section import system_source
@@ -36,6 +41,19 @@ class ToolParameters(Parameters):
 
     text: str = ""
     command: str = ""
+
+
+class KeepNote(ToolParameters, Returns[Outcome]):
+    """Keep a note."""
+
+    COMMAND: ClassVar[str] = "note"
+    WORD: ClassVar[str] = "keep"
+
+
+class DropNote(KeepNote):
+    """Drop a note, as people alone may."""
+
+    WORD: ClassVar[str] = "drop"
 
 
 class AgentHarness:
@@ -127,6 +145,15 @@ class AgentHarness:
                 Command("look", "Look", ToolParameters, look, tool=True, positions=("text",)),
                 Command("act", "Act", ToolParameters, act, tool=True, effect=Effect.EXECUTE, assess=assess),
                 Command("hidden", "Not a tool", ToolParameters, look),
+                group(
+                    "note",
+                    "Notes",
+                    Action(KeepNote, look, lambda _, outcome: outcome),
+                    Action(DropNote, look, lambda _, outcome: outcome, access=Access.HUMAN_ONLY),
+                    family="notes",
+                    bare="keep",
+                    tool=True,
+                ),
             ]
         )
 

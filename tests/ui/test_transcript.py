@@ -890,7 +890,7 @@ async def test_a_turn_of_twenty_calls_fits_in_twenty_rows_and_opens_to_all_of_th
 @pytest.mark.parametrize("at_once", [False, True], ids=["one by one", "all asked at once"])
 async def test_quick_commands_that_only_read_are_one_row_with_the_reads(at_once: bool) -> None:
     looks = [looked_long(n) if n and not n % 3 else ran(n, reads=True, duration=0.2) for n in range(20)]
-    own = [ran(20), ran(21, reads=True, duration=60.0), failed(22)]
+    own = [ran(20), ran(21, reads=True, duration=60.0), replace(failed(22), reads=True)]
     calls = [*looks, own[0], looks[19], *own[1:]]
     calls = [replace(call, id=f"c{n}") for n, call in enumerate(calls)]
     app = TranscriptHost([PromptEntry("p", "go")])

@@ -117,7 +117,7 @@ async def test_the_second_request_carries_the_result(harness: Open) -> None:
     await here.run_turn("look")
     assert [m.role for m in provider.requests[1].messages] == ["user", "assistant", "tool"]
     assert provider.requests[1].messages[-1].results[0].content == "saw a"
-    assert [tool.name for tool in provider.requests[0].tools] == ["act", "look"]
+    assert [tool.name for tool in provider.requests[0].tools] == ["act", "look", "note"]
 
 
 async def test_reads_run_in_parallel_and_acts_in_order(harness: Open) -> None:
@@ -134,6 +134,7 @@ async def test_reads_run_in_parallel_and_acts_in_order(harness: Open) -> None:
     [
         (tool_call("lok"), "Did you mean look"),
         (tool_call("hidden"), "not one of your tools"),
+        (tool_call("note", action="drop"), "note drop is not one of your tools"),
         (tool_call("look", broken='{"text": "a'), "are not one JSON object"),
         (tool_call("look", txt="a"), "did you mean 'text'"),
         (tool_call("look", text="broken"), "It is broken. Mend it."),
