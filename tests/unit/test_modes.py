@@ -15,6 +15,7 @@ from gshtui.bus.events.approval_events import (
     ApprovalSettled,
     ModeChangeRequested,
 )
+from gshtui.bus.events.fleet_events import AgentChanged
 from gshtui.bus.messages import Usage
 from gshtui.commands.declaration import (
     Assessment,
@@ -342,6 +343,20 @@ def test_the_header_says_cost_and_effort_shorter_before_it_leaves_the_model_out(
     assert "main:" in other and "main:" not in framed, "the input's frame names another agent"
     narrow = draw_header(state, 64, model=True).plain
     assert len(narrow) == 64 and "Claude Sonnet 5.5 " in narrow and " low" not in narrow and "<$0.01" in narrow
+
+
+def test_the_header_counts_agents_where_no_list_of_them_is_shown() -> None:
+    def named(id: str, unread: int = 0) -> AgentChanged:
+        row = AgentRow(id=id, name=id, kind="native", status="idle", unread=unread)
+        return AgentChanged(agent=id, row=row)
+
+    state = reduce(HeaderState("proj", hub="ready"), named("main"))
+    assert "agent" not in draw_header(state, 61, model=False, counts=True).plain, "there is but one"
+    state = reduce(state, named("0001"))
+    assert "2 agents " in draw_header(state, 61, model=False, counts=True).plain
+    state = reduce(state, named("0002", unread=1))
+    assert "3 agents · 1 done " in draw_header(state, 61, model=False, counts=True).plain
+    assert "agents" not in draw_header(state, 120, model=False).plain
 
 
 def test_the_model_is_told_of_plan_mode_alone() -> None:

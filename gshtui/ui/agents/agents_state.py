@@ -149,6 +149,11 @@ class AgentView(msgspec.Struct, frozen=True):
         return bool(self.row.archived)
 
     @property
+    def finished(self) -> bool:
+        """It rests, and nobody has read what it came to."""
+        return self.status == "idle" and self.row.unread > 0 and not self.killed_until
+
+    @property
     def waits_for_you(self) -> bool:
         return self.row.needs_you or self.status == "waiting"
 

@@ -57,6 +57,18 @@ class HeaderState(msgspec.Struct, frozen=True):
         return self.agents.agents.get(self.front)
 
     @property
+    def others(self) -> list[AgentView]:
+        """The other agents of this folder that live, or that ended and nobody has seen it."""
+        return [
+            one
+            for one in self.agents.agents.values()
+            if one.id != self.front
+            and one.row.home in ("", self.agents.home)
+            and not one.archived
+            and (not one.ended or one.row.unread)
+        ]
+
+    @property
     def waiting(self) -> int:
         """How many questions wait for the person, and agents that wait without one that can be read."""
         asking = {request.agent for request in self.open.waiting}
@@ -131,6 +143,7 @@ class HeaderBar(Widget):
         """The agent whose figures these are, and whether it is named here: the input's frame names somebody else."""
         self._waits = (0, 0)
         """The columns of the badge."""
+        self._counts = False
 
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""
@@ -149,6 +162,12 @@ class HeaderBar(Widget):
         """Show the figures of this agent. `named`: with its name."""
         if self._told != (agent, named):
             self._told = agent, named
+            self.refresh()
+
+    def count_agents(self, counts: bool) -> None:
+        """Show how many agents there are, where no list of them is shown."""
+        if self._counts != counts:
+            self._counts = counts
             self.refresh()
 
     def restore(self, iterations: Sequence[Iteration]) -> None:
@@ -178,18 +197,19 @@ class HeaderBar(Widget):
         low = self.screen.size.height < FRAMED
         agent, named = self._told
         state = replace(self.state, front=agent)
-        drawn = draw_header(state, self.size.width, model=low and not named, named=named)
+        drawn = draw_header(state, self.size.width, model=low and not named, named=named, counts=self._counts)
         start = drawn.plain.find("◆") - 1
         self._waits = (start, start + 13) if self.state.waiting else (0, 0)
         return drawn
 
 
-def draw_header(state: HeaderState, width: int, *, model: bool, named: bool = False) -> Content:
+def draw_header(state: HeaderState, width: int, *, model: bool, named: bool = False, counts: bool = False) -> Content:
     """The line, exactly `width` cells.
 
     Args:
         model: it names the model, since the input's frame does not.
         named: it names the agent whose figures these are, since the input's frame names another one.
+        counts: it says how many agents there are.
     """
     left = [Content.styled(" gsh ", "bold reverse $primary"), Content.assemble(" ", (state.project, "bold"))]
     if state.branch:
@@ -199,9 +219,11 @@ def draw_header(state: HeaderState, width: int, *, model: bool, named: bool = Fa
         right.pop("model", None)
     if not named:
         right.pop("agent", None)
+    if not counts:
+        right.pop("agents", None)
     # Without room a cost below a cent and the model without its effort are said shorter; then are dropped, in this
-    # order: model, branch, cost, meter, agent, hub, mode; who waits and the project stay.
-    for name in ("", "shorter", "model", "branch", "cost", "meter", "agent", "hub", "mode", "waits"):
+    # order: model, branch, cost, meter, agent, agents, hub, mode; who waits and the project stay.
+    for name in ("", "shorter", "model", "branch", "cost", "meter", "agent", "agents", "hub", "mode", "waits"):
         if name == "shorter":
             right |= _shorter(state.agent)
         right.pop(name, None)
@@ -221,6 +243,12 @@ def _right(state: HeaderState) -> dict[str, Content]:
     if state.waiting:
         words = f" ◆ {state.waiting} need{'s' * (state.waiting == 1)} you "
         parts["waits"] = Content.styled(words, "bold reverse $warning")
+    if state.others:
+        done = sum(one.finished or (one.ended and one.row.unread > 0) for one in state.others)
+        words = f"{len(state.others) + 1} agents"
+        parts["agents"] = Content.assemble(
+            (words, "$foreground-muted"), (f" · {done} done" if done else "", "$success")
+        )
     if agent is not None:
         parts["agent"] = Content.styled(f"{state.front}:", "$foreground-muted")
         if agent.mode not in (None, "ask"):  # the input's frame says the usual one, too

@@ -204,6 +204,7 @@ class WorkbenchScreen(Screen[None]):
     def _place(self) -> None:
         found = self._frame.place(self.layout_now, app_of(self).size)
         self.header.display, self._keybar.display = found.header, found.footer
+        self.header.count_agents(not found.left)
         self.deck.bar.display = found.tabs
         self.set_class(found.compact, "-compact")
         self.strip.offer(found.strip)
