@@ -361,8 +361,8 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     def about(self) -> str:
         """What it does, or what its person is asked although it rests."""
         asked = self.question if self.needs_you else None
-        if asked is None:
-            return self.doing
+        if asked is None:  # why it is only thought to rest is nothing that it does
+            return "" if self.status == "idle" and self.status_source.endswith("?") else self.doing
         return asked.line if self.unsent is None else asked.subject
 
     @property

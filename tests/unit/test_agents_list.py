@@ -263,10 +263,10 @@ def test_a_failed_one_says_what_was_wrong_and_not_its_banner() -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "said"), [(40, "○ review idle · 1 new"), (24, "○ review idle +1 "), (21, "○ review idle ")]
+    ("width", "said"), [(40, "✓ review done · 1 new"), (24, "✓ review done +1 "), (21, "✓ review done ")]
 )
 def test_how_it_is_and_since_when_come_before_what_is_new(width: int, said: str) -> None:
-    has_news = row("0009", "review", status="idle", unread=1, status_at=NOW - 700)
+    has_news = row("0009", "review", status="done", unread=1, status_at=NOW - 700)
     line = draw_agents(list_agents(after(*changed(has_news))), width, NOW)[0][0].plain
     assert line.startswith(said) and "…" not in line and line.endswith("12 min")
 
@@ -274,15 +274,15 @@ def test_how_it_is_and_since_when_come_before_what_is_new(width: int, said: str)
 @pytest.mark.parametrize(
     ("width", "line"),
     [
-        (31, "○ parser-empty-lines idle  10 s"),
-        (28, "○ parser-empty-lines idle +1"),
-        (27, "○ parser-empty-lines idle"),
-        (24, "○ parser-empty-lines +1"),
-        (22, "○ parser-empty-lines"),
+        (31, "✓ parser-empty-lines done  10 s"),
+        (28, "✓ parser-empty-lines done +1"),
+        (27, "✓ parser-empty-lines done"),
+        (24, "✓ parser-empty-lines +1"),
+        (22, "✓ parser-empty-lines"),
     ],
 )
 def test_a_name_is_whole_before_how_it_is_and_since_when(width: int, line: str) -> None:
-    one = row("0009", "parser-empty-lines", status="idle", status_at=NOW - 10, unread=1)
+    one = row("0009", "parser-empty-lines", status="done", status_at=NOW - 10, unread=1)
     assert draw_agents(list_agents(after(*changed(one))), width, NOW)[0][0].plain.rstrip() == line
 
 
@@ -291,8 +291,8 @@ def test_a_name_is_whole_before_how_it_is_and_since_when(width: int, line: str) 
     [
         ("make test && rm -rf ./out --verbose", 31, "make test && rm -rf ./out --…"),
         ("make test && rm -rf /srv/projects/aurora/out", 31, "make test && rm -rf /srv/pro…"),
-        ("wants to run: make test && rm -rf ./out", 34, "wants to run: make test && rm -…"),
-        ("wants to edit sources/parser/lexer.py", 31, "wants to edit sourc…/lexer.py"),
+        ("wants to run: make test && rm -rf ./out", 31, "run: make test && rm -rf ./o…"),
+        ("wants to edit sources/parser/lexer.py", 25, "edit sources/…/lexer.py"),
         ("Change ./lexer.py and then the tests?", 31, "Change ./lexer.py and then t…"),
     ],
 )
@@ -348,6 +348,20 @@ def test_states_begin_in_one_column_where_the_longest_name_leaves_room(width: in
     lines = words(draw_agents(list_agents(after(*changed(*named))), width, NOW)[0])
     idle, working = (next(line for line in lines if word in line) for word in ("idle", "working"))
     assert idle.index("idle") == working.index("working") == 12
+
+
+@pytest.mark.parametrize("width", [24, 40, 120])
+def test_who_rests_with_an_answer_that_nobody_has_read_is_done(width: int) -> None:
+    told = [row("0009", "fix", status="idle", unread=2), row("0010", "main", status="idle")]
+    lines = words(draw_agents(list_agents(after(*changed(*told))), width, NOW)[0])
+    fix, main = (next(line for line in lines if name in line) for name in ("fix", "main"))
+    assert "✓" in fix and "done" in fix and "new" not in fix and "+" not in fix and "idle" not in fix
+    assert "○" in main and "idle" in main
+
+
+def test_what_is_only_thought_to_rest_does_not_say_why() -> None:
+    rests = row("0009", "fix", kind="cli", status="idle", status_source="record?", doing="its screen has just changed")
+    assert not any("screen" in line for line in words(draw_agents(list_agents(after(*changed(rests))), 60, NOW)[0]))
 
 
 def test_what_is_new_is_told_in_one_way_where_one_row_has_little_room() -> None:

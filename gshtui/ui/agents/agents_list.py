@@ -163,6 +163,8 @@ _NEW = " new"
 """Behind how many reports nobody has read."""
 _ASKING = 2
 """Agents that need the person, of whom each has a second row for its question; of more, each says it in its one row."""
+_WISH = "wants to "
+"""How our own agents' questions begin, which the sign says, too."""
 _TASK = 9
 """Cells below which nothing is said behind a state."""
 _TASK_COLUMN = 24
@@ -295,7 +297,7 @@ def _lines(
 
 def _sign(agent: AgentView) -> tuple[str, str]:
     """Its sign and the colour of that: one that rests may wait for its person, too."""
-    return STATUS_SIGNS["waiting" if agent.waits_now else agent.status]
+    return STATUS_SIGNS["waiting" if agent.waits_now else "done" if agent.finished else agent.status]
 
 
 def _state(agent: AgentView, left: str) -> list[tuple[str, str]]:
@@ -305,6 +307,8 @@ def _state(agent: AgentView, left: str) -> list[tuple[str, str]]:
         return [(f"killed · u · {left}", "$error")]
     if agent.waits_now:
         return [("needs you", "bold $warning")]
+    if agent.finished:
+        return [("done", STATUS_SIGNS["done"][1])]
     if agent.row.unread:
         return [(agent.status, colour), (f" · {agent.row.unread}{_NEW}", "$primary")]
     if agent.row.held_up:
@@ -321,6 +325,8 @@ def _task(agent: AgentView, left: str) -> str:
     asked = agent.row.question if agent.waits_now and agent.row.unsent is None else None
     if asked is not None and (line := asked.line) != asked.subject:
         return _clean(line)
+    if agent.waits_now:
+        return _clean(agent.row.about or agent.row.said).removeprefix(_WISH)
     if agent.status == "idle" and agent.row.kind != "cli" and agent.row.doing:
         return _clean(agent.row.doing)
     return _clean(agent.row.about if agent.row.about and not agent.ended else agent.row.said)
@@ -362,7 +368,8 @@ def _head(
     tail = Content.styled(age, _MUTED)
     called, words = _clean(agent.row.name), said.plain.partition(" · ")[0]
     state, none, room = said[: len(words)], Content(""), width - 2
-    news = Content.styled(f"+{agent.row.unread}", "$primary") if agent.row.unread else none
+    is_new = agent.row.unread and not agent.finished
+    news = Content.styled(f"+{agent.row.unread}", "$primary") if is_new else none
     short = Content.assemble(state, " ", news) if news else state
     if brief and said.plain.endswith(_NEW):
         said = short
