@@ -127,7 +127,7 @@ def spawn_command(fleet: Fleet) -> AnyCommand:
 
     def render(_invocation: Invocation, row: AgentRow) -> Outcome:
         attach = fleet.attach_command(row)
-        text = f"Started {row.name}. Open it from Agents (alt+2), or run `gsh-tui agent attach {row.name}`."
+        text = f"Started {row.name}. Open it: alt+2, or `gsh-tui agent attach {row.name}`."
         return Outcome(agent_tables.row_json(row, attach), text)
 
     async def assess(invocation: Invocation, parameters: SpawnAgent) -> Assessment:
