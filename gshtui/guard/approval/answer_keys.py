@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from itertools import groupby
 from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
@@ -73,20 +72,6 @@ def offers(request: ApprovalRequested, *, form: bool = False) -> tuple[Offer, ..
 OPEN = "open"
 """The answer that shows the terminal of a program that asks."""
 NOT_OFFERED = "not offered here"
-_DIGITS = "123456789"
-
-
-def _gaps(keys: Collection[str]) -> list[str]:
-    """The numbers between 1 and the last that stand for no answer, neighbours as one."""
-    last = max((_DIGITS.find(key) for key in keys if len(key) == 1), default=-1)
-    each = ["".join(run) for there, run in groupby(_DIGITS[: last + 1], keys.__contains__) if not there]
-    return [f"{run[0]}–{run[-1]}" if len(run) > 1 else run for run in each]
-
-
-def without(offered: Sequence[Offer]) -> str:
-    """Which numbers between the first and the last stand for none of a program's answers; empty: none do."""
-    gaps = ", ".join(_gaps({offer.key for offer in offered}))
-    return f"{gaps} {NOT_OFFERED}" if gaps else ""
 
 
 _SHORT, _SHORTER = 24, 10

@@ -21,7 +21,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widgets import Static
 
-from gshtui.guard.approval.answer_keys import OPEN, Offer, rows_of, without, worded
+from gshtui.guard.approval.answer_keys import OPEN, Offer, rows_of, worded
 from gshtui.guard.approval.question_text import LineKind, QuestionLine, QuestionParts
 
 if TYPE_CHECKING:
@@ -101,8 +101,6 @@ class Answers(Static):
             if not own
             else self._own(width, low=low)
         )
-        if own and (absent := without(offered)) and rows[-1].cell_length + 3 + cell_len(absent) <= width:
-            rows[-1] += Content.styled(f" · {absent}", "$text-muted")  # no row: rather what is asked
         self.update(Content("\n").join(rows))
         return sum(len(row.wrap(max(1, width))) for row in rows)
 
