@@ -225,7 +225,7 @@ def commands(service: Callable[[], CallService]) -> list[AnyCommand]:
             Action(UnpinDocument, family.unpin, _as_it_is, positions=text, **changes),
             Action(DismissMember, family.dismiss, _as_it_is, positions=text, **changes),
             Action(ExportCall, family.export, _as_it_is, positions=call, **changes),
-            Action(RemoveCall, family.remove, _render_removed, family.ask_removal, **changes),
+            Action(RemoveCall, family.remove, _render_removed, family.ask_removal, positions=call, **changes),
             Action(ReadCall, family.read_page, _render_page, access=human),
             Action(NoteTyping, family.note_typing, _render_noted, access=human),
             Action(NoteRun, family.note_run, _render_told, access=human),

@@ -172,6 +172,13 @@ async def test_an_action_gives_what_its_parameters_say(tmp_path: Path) -> None:
     assert {parameters: returned(parameters) for parameters in given} == given
 
 
+async def test_what_an_action_is_about_stands_behind_its_word(tmp_path: Path) -> None:
+    """`calls rm lobby`, without `call=`."""
+    async with running_hub(tmp_path) as hub:
+        words = hub.registry.get("calls").words
+    assert [word for word, one in words.items() if "call" in one.parameters.model_fields and not one.positions] == []
+
+
 def shell_form(garden: Garden) -> CommandForm:
     command = garden.command()
     return command_form(command.actions[0], command.positions)

@@ -50,7 +50,7 @@ class StepTools(msgspec.Struct, frozen=True):
             arguments = {name: _rendered(value, None) for name, value in action.args.items()}
             command, given = self.registry.called(named.name, arguments)
         except UnknownCommand as error:
-            raise WorkflowError(f"{where}: {error}", error.hint) from None
+            raise WorkflowError(f"{where}: {error.message}", error.hint) from None
         fields: dict[str, object] = command.parameters.model_json_schema().get("properties", {})
         for name in given:
             if fields and name not in fields:
