@@ -2,6 +2,7 @@
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.agent_reducer import REPORT_LENGTH, apply_event, differences, local_row
+from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
     AgentAdded,
     AgentStatusChanged,
@@ -24,7 +25,7 @@ def used(tokens: int, cost: float | None) -> UsageReported:
     )
 
 
-def after(row: AgentRow, *events: AgentStatusChanged | UsageReported | SessionOpened) -> AgentRow:
+def after(row: AgentRow, *events: Event) -> AgentRow:
     for event in events:
         row = apply_event(row, event)
     return row
