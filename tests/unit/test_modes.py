@@ -8,7 +8,13 @@ import pytest
 
 from gshtui.bus.agent_data import AgentRow, GuardMode, ProgramMode, Respondent, SpawnRequest
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.agent_events import AgentStatusChanged, ModelChanged, UsageReported
+from gshtui.bus.events.agent_events import (
+    AgentStatusChanged,
+    ContextAssembled,
+    ModelChanged,
+    SectionSize,
+    UsageReported,
+)
 from gshtui.bus.events.approval_events import (
     AgentModeChanged,
     ApprovalRequested,
@@ -38,7 +44,9 @@ from gshtui.guard.approval.gate import Call, Gate, Verdict
 from gshtui.guard.mode_commands import ChangeMode, ModePort, commands
 from gshtui.guard.modes import ABOUT, MODES, AgentModes, inherited, next_mode, strictest
 from gshtui.shell.event_table import AGENT, KINDS, TO_AGENT
+from gshtui.ui.agents.agents_list import spending
 from gshtui.ui.agents.agents_state import AgentView
+from gshtui.ui.context import context_pane
 from gshtui.ui.window.header import HeaderState, draw_header, reduce
 from tests.kit.native_agents import EventLog
 
@@ -357,6 +365,31 @@ def test_the_header_counts_agents_where_no_list_of_them_is_shown() -> None:
     state = reduce(state, named("0002", unread=1))
     assert "3 agents · 1 done " in draw_header(state, 61, model=False, counts=True).plain
     assert "agents" not in draw_header(state, 120, model=False).plain
+
+
+def test_without_a_model_no_figure_of_one_is_shown() -> None:
+    change = ModelChanged(agent="main", provider="offline", model="offline", window=100_000, label="offline (no model)")
+    sections = (SectionSize(name="system", tokens=2_300),)
+    usage = UsageReported(
+        agent="main", session="s", turn="t", iteration=1, provider="p", model="m", usage=Usage(input=4_500), cost=0.0
+    )
+    sent = ContextAssembled(
+        agent="main",
+        session="s",
+        turn="t",
+        iteration=1,
+        tokens=2_300,
+        sections=sections,
+        window=100_000,
+        trigger=85_000,
+    )
+    state, context = HeaderState("proj", "master", hub="ready"), context_pane.ContextState("main")
+    for event in (AgentStatusChanged(agent="main", status="idle"), change, sent, usage):
+        state, context = reduce(state, event), context_pane.reduce(context, event)
+    for model in (True, False):
+        assert draw_header(state, 80, model=model).plain.split() == ["gsh", "proj", "(master)", "no", "model"]
+    assert state.agent is not None and spending(state.agent) == ""
+    assert [line.split()[0] for line in context_pane.draw(context, 60).plain.splitlines()] == ["system", "estimated"]
 
 
 def test_the_model_is_told_of_plan_mode_alone() -> None:

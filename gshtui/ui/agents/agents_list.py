@@ -437,7 +437,7 @@ def _branch(agent: AgentView) -> str:
 def _cost(agent: AgentView) -> str:
     """What it has cost, where that is known."""
     silent = agent.row.kind == "cli" and not agent.row.tokens
-    return "" if silent else figures.money(agent.known_cost, known=agent.cost_known)
+    return "" if silent or not agent.has_model else figures.money(agent.known_cost, known=agent.cost_known)
 
 
 def _details(agent: AgentView, width: int, now: float, room: int) -> list[Content]:
@@ -477,7 +477,7 @@ def _longest_that_fits(wordings: Sequence[str], width: int) -> str:
 
 def spending(agent: AgentView, *, window: bool = True) -> str:
     """Tokens in the context, of how many where there is room for that, and money spent, in words; empty: unknown."""
-    if agent.row.kind == "cli" and not agent.row.tokens and not agent.row.context:
+    if not agent.has_model or (agent.row.kind == "cli" and not agent.row.tokens and not agent.row.context):
         return ""
     estimate = "" if agent.exact or not agent.row.context else "~"
     size = f" of {figures.tokens(agent.row.window)}" if agent.row.window and window else ""

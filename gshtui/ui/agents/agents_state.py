@@ -121,6 +121,11 @@ class AgentView(msgspec.Struct, frozen=True):
         return f"{self.model} · {self.effort} effort" if self.effort else self.model
 
     @property
+    def has_model(self) -> bool:
+        """Whether it has a model, or had one that cost something; without, tokens and cost mean nothing."""
+        return self.row.provider != "offline" or self.known_cost > 0
+
+    @property
     def made_of(self) -> str:
         """The persona, profile or program, and the machine if it is another one."""
         row = self.row

@@ -53,6 +53,8 @@ class ContextState(msgspec.Struct, frozen=True):
     """The estimate as the provider would count it; 0: unknown."""
     window: int = 0
     trigger: int = 0
+    modelless: bool = False
+    """No model is connected: a window, a trigger and a count would be nobody's."""
     """Tokens at which a compaction starts; 0: unknown."""
     iteration: int = 0
     usage: Usage | None = None
@@ -79,6 +81,10 @@ class ContextState(msgspec.Struct, frozen=True):
         """The provider's count of the input; 0: none yet."""
         usage = self.usage
         return usage.input + usage.cache_read + usage.cache_write if usage is not None else 0
+
+    @property
+    def has_meter(self) -> bool:
+        return self.window > 0 and not self.modelless
 
 
 def reduce(state: ContextState, event: Event) -> ContextState:
@@ -108,11 +114,12 @@ def reduce(state: ContextState, event: Event) -> ContextState:
         case ContextTuned():
             return replace(state, trigger=event.trigger or state.trigger)
         case ModelChanged():
-            return replace(state, window=event.window or state.window, trigger=0)
+            modelless = event.provider == "offline"
+            return replace(state, window=event.window or state.window, trigger=0, modelless=modelless)
         case SessionOpened():
             if event.session == state.session:
                 return state
-            return ContextState(state.agent, session=event.session, window=state.window)
+            return ContextState(state.agent, session=event.session, window=state.window, modelless=state.modelless)
         case _:
             return state
 
@@ -210,7 +217,7 @@ class ContextPane(Pane):
 
     def summary(self, width: int) -> Content:
         state = self.state
-        if not state.window or not state.sections:
+        if not state.has_meter or not state.sections:
             return Content()
         warns = meter_sign(state.used, state.window, state.trigger)
         size = f"{figures.tokens(state.used)}{warns} of {figures.tokens(state.window)}"
@@ -232,7 +239,7 @@ class ContextPane(Pane):
         self.post_message(ContextWanted(key, ContextRow(self.state.agent)))
 
     def on_click(self, event: events.Click) -> None:
-        row = event.screen_y - self.scrollable_content_region.y + self.scroll_offset.y - bool(self.state.window)
+        row = event.screen_y - self.scrollable_content_region.y + self.scroll_offset.y - self.state.has_meter
         if event.y > 0 and 0 <= row < len(self.state.rows):
             self._become(replace(self.state, chosen=self.state.rows[row][0]))
             self.action_open()
@@ -246,7 +253,7 @@ def draw(state: ContextState, width: int) -> Content:
     most = max(tokens for _, tokens in state.rows)
     room = width - name_width - 16  # beside the names and figures; a narrow pane has no bars
     lines: list[Content] = []
-    if state.window:
+    if state.has_meter:
         warns = meter_sign(state.used, state.window, state.trigger)
         size = f" {figures.tokens(state.used)}{warns} of {figures.tokens(state.window)}"
         bar = context_meter(state.used, state.window, state.trigger, max(4, width - len(size)))
@@ -265,10 +272,10 @@ def draw(state: ContextState, width: int) -> Content:
     for name, tokens in _counts(state):
         figure = figures.tokens(tokens).rjust(6)
         lines.append(Content.styled(f"{name.ljust(name_width + 2)}{figure}", "$foreground-muted"))
-    if state.trigger:
+    if state.trigger and not state.modelless:
         at = f"compacts at {figures.tokens(state.trigger)} ({units.percent(state.trigger, state.window)})"
         lines.append(Content.styled(at, "$foreground-muted"))
-    if state.usage is not None:
+    if state.usage is not None and not state.modelless:
         lines += [
             Content(""),
             counted("This request", state.usage, broken=bool(state.broken_by)),

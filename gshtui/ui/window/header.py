@@ -253,12 +253,14 @@ def _right(state: HeaderState) -> dict[str, Content]:
         parts["agent"] = Content.styled(f"{state.front}:", "$foreground-muted")
         if agent.mode not in (None, "ask"):  # the input's frame says the usual one, too
             parts["mode"] = Content.styled(f" {agent.mode} ", _MODES[agent.mode])
-        if agent.model:
+        if agent.model and agent.has_model:
             effort = f" {agent.effort}" if agent.effort else ""
             parts["model"] = Content.styled(figures.short(agent.model, 36) + effort, "$foreground-muted")
-        if agent.row.window:
+        if not agent.has_model:
+            parts["meter"] = Content.styled("no model", "$foreground-muted")
+        elif agent.row.window:
             parts["meter"] = meter(agent)
-        if cost := figures.money(agent.known_cost, known=agent.cost_known):
+        if agent.has_model and (cost := figures.money(agent.known_cost, known=agent.cost_known)):
             parts["cost"] = Content(cost)
     word, colour = _HUB[state.hub]
     if word:
