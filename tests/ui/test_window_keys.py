@@ -596,6 +596,8 @@ async def answered(here: Real) -> None:
             await here.press("ctrl+g")
             assert here.app.focused is here.area.approvals
             if key == "enter":
+                await here.press("right", "escape", "ctrl+g")
+                assert here.app.query_one(Answers).marked == "once", "the first one, whenever it is opened"
                 await here.press("right", "right", "right", "right", "left")
                 assert here.app.query_one(Answers).marked == "deny"
             await here.answer(key)

@@ -293,7 +293,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         agent = request.agent if request is not None and denied else ""
         self._denies(agent, self.state.names.get(agent) or agent)
         view, answers = self.query_one(QuestionView), self.query_one(Answers)
-        answers.display = opened and request is not None and not self._keys.in_rule
+        answers.show(opened and request is not None and not self._keys.in_rule)
         if opened or request is None:
             view.display = answers.display
         for extra in ("#approval-where", "#approval-note"):

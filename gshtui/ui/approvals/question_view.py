@@ -72,6 +72,11 @@ class Answers(Static):
         """The marked choice; empty: there is nothing to answer."""
         return self._offered[self._marked].choice if self._offered else ""
 
+    def show(self, shown: bool) -> None:
+        """Show or hide the answers; those that come back have the first one marked."""
+        self.display = shown
+        self._marked = self._marked if shown else 0
+
     def mark(self, step: int) -> None:
         """Mark the next answer, or the previous one."""
         self._marked = max(0, min(len(self._offered) - 1, self._marked + step))
