@@ -182,7 +182,7 @@ def _said(changed: ChangedMode) -> str:
     if changed.shown:
         return f"{one_line(changed.agent, 40)}: {changed.mode} mode, which it calls {one_line(changed.shown, 60)!r}."
     passed = f" ({changed.passed})" if changed.passed else ""
-    return f"{one_line(changed.agent, 40)}: {changed.mode} mode: {ABOUT[changed.mode]}{passed}."
+    return f"{one_line(changed.agent, 40)} is in {changed.mode} mode: {ABOUT[changed.mode]}{passed}."
 
 
 def _render_changed(_invocation: Invocation, changed: ChangedMode) -> Outcome:

@@ -90,8 +90,7 @@ class AgentsFeature(Feature):
         else:
             menu = key_of(self.window.input_line, "agents.menu")
             verb = _VERBS.get(key, key.partition(".")[2])
-            state = agent.state
-            words = f"Can't {verb} {agent.row.name} in the state “{state}”. Press {menu} for the available actions."
+            words = f"Can't {verb} {agent.row.name} now: {menu} lists what can be done."
             self.rows.perform(key, agent, lambda: self.window.notify(words, markup=False, timeout=4))
 
     # Looking
