@@ -83,7 +83,7 @@ LINES = (
     ("/rewind 1", "no conversation is open for /rewind"),
     ("/home/me/x.py explain this", "It is a path."),
     ("/compact", "nothing to compact yet"),
-    ("/mode plan", "main: plan mode"),
+    ("/mode plan", "main is in plan mode"),
     ("/mode", "main: plan"),
     ("/settings", "/config set KEY VALUE to change one"),
     ("/model openrouter/anthropic/claude-x", ""),

@@ -423,6 +423,11 @@ def test_a_title_that_tells_of_whole_turns_tells_of_their_end() -> None:
         assert not decide(qwen, hook("thinking", 0.1), over, NOW).rests
         again = replace(over, prompted=NOW - 0.2)
         assert statuses.decide(qwen, told, again, NOW).status != "idle", "of the turn before"
+    words = replace(says(Rank.TRANSCRIPT, "idle", 0.2), began=NOW - 3, timed=True)
+    for draft in ("", "do:touch"):  # which may stand there for a moment after it was taken
+        asks = replace(works, reading=replace(works.reading, draft=draft), looked=NOW)
+        known = statuses.decide(qwen, (words,), asks, NOW)
+        assert (known.status, known.rests) == ("thinking", False), "its words are followed by a call"
     still = decide(qwen, None, works, NOW + 30)
     assert (still.status, still.sure) == ("quiet", False), "it says that it works, and shows nothing of that"
 

@@ -309,8 +309,10 @@ def _against_rest(
         return _rest_of_this_turn(told, facts, now)
     if seen.status in WORKING and facts.reading.beside:
         return seen
-    if seen.source == "title" and facts.reading.status == "idle" and facts.titled <= told.at:
-        return _rest_of_this_turn(told, facts, now)  # the title was left behind
+    guessed = told.rank is Rank.TRANSCRIPT and not told.final
+    is_left = seen.source == "title" and facts.reading.status == "idle" and facts.titled <= told.at
+    if is_left and not (guessed and profile.titles.whole):  # which says so until the turn is over
+        return _rest_of_this_turn(told, facts, now)
     if told.rank is Rank.TRANSCRIPT:
         grows = seen.source == "activity" and facts.reading.status == "idle" and not facts.reading.contradicts
         if grows and told.final:
