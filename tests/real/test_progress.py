@@ -17,8 +17,8 @@ from tests.real.test_cli_agent import project
 
 __all__ = ["named_servers", "project"]
 
-RESTLESS = "sh -c 'while :; do echo $RANDOM$$; sleep 0.05; done'"
-"""A program that is never ready for words."""
+RESTLESS = "sh -c 'n=0; while :; do echo $((n += 1)); sleep 0.05; done'"
+"""A program that is never ready for words: each row is another one, without which its screen would stand still."""
 
 
 @contextmanager
