@@ -38,13 +38,13 @@ from gshtui.commands.declaration import (
     Effect,
     Invocation,
     Outcome,
-    UnknownCommand,
+    UsageError,
 )
 from gshtui.commands.execution import run_parsed
 from gshtui.commands.language import validate
 from gshtui.commands.line_parser import ACTION
 from gshtui.commands.line_values import LANGUAGE, Variables
-from gshtui.commands.registry import AnyCommand, Registry, may_run
+from gshtui.commands.registry import AnyCommand, Registry, may_run, refused
 from gshtui.commands.schema import lowered
 from gshtui.commands.tool_search import FIND_TOOL
 from gshtui.guard.approval.gate import Call, Gate, Verdict
@@ -176,7 +176,7 @@ class Toolbox:
         shown = one_line(written_name(name.removeprefix("./")), 200)
         invocation = self._invocation(call, session)
         try:
-            command, arguments = self._usable(call)
+            command, arguments = self.usable(call)
             parameters = validate(command, arguments)
             assessment = await assess(command, invocation, parameters, arguments)
             asked = Call(self._agent, session, call.id, READ, call.arguments)
@@ -270,7 +270,7 @@ class Toolbox:
     def _is_read(self, call: ToolCall) -> bool:
         try:
             return self._registry.called(call.name, call.arguments)[0].effect is Effect.READ
-        except UnknownCommand:
+        except UsageError:
             return False
 
     async def _run_one(
@@ -347,7 +347,7 @@ class Toolbox:
         invocation = self._invocation(call, session)
         hooked = HookVerdict()
         try:
-            command, _ = self._usable(call)
+            command, _ = self.usable(call)
             if self._hooks is not None and self._hooks.act_on(call.name):
                 await self._keep_files(command, None)  # hooks are programs, which may change any
             if self._hooks is not None:
@@ -359,7 +359,7 @@ class Toolbox:
             changed = hooked.changed is not None
             if hooked.changed is not None:  # the guard judges what will run
                 call = msgspec.structs.replace(call, arguments={**call.arguments, **hooked.changed})
-            (command, arguments), remark = self._usable(call), ""
+            (command, arguments), remark = self.usable(call), ""
             if command.effect is Effect.READ:
                 arguments, remark = lowered(command, arguments)
             parameters = stage.parameters if stage is not None and not changed else validate(command, arguments)
@@ -468,7 +468,7 @@ class Toolbox:
         shown = text if self._redact is None else self._redact(text)
         self._bus.publish(ToolOutput(agent=self._agent, session=session, call=call, text=shown))
 
-    def _usable(self, call: ToolCall) -> tuple[AnyCommand, dict[str, Any]]:
+    def usable(self, call: ToolCall) -> tuple[AnyCommand, dict[str, Any]]:
         """The command of a call, and its parameters. Raises `CommandError`: the agent may not use it."""
         if call.broken:
             raise CommandError(
@@ -478,7 +478,10 @@ class Toolbox:
         command, given = None, dict[str, Any]()
         if call.name in self._registry:
             command, given = self._registry.called(call.name, call.arguments)
-        if command is None or not _is_usable(command, call) or not may_run(command, Caller(self._agent, is_agent=True)):
+        caller = Caller(self._agent, is_agent=True)
+        if command is None or not (_is_usable(command, call) and may_run(command, caller)):
+            if command is not None and command.tool:
+                raise refused(command.name, caller)
             near = difflib.get_close_matches(call.name, [tool.name for tool in self._registry.tools()], n=3)
             hint = f"Did you mean {' or '.join(near)}?" if near else f"`{FIND_TOOL}` lists them."
             hint = HINTS.get(call.name.lower(), hint)

@@ -63,15 +63,17 @@ class Parameters(BaseModel):
     FORMER_NAMES: ClassVar[Mapping[str, str]] = {}
     """Earlier names of parameters, each with the present one; lines and scripts may still use them."""
 
+    @classmethod
+    def renamed(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """These values by the present names of their parameters."""
+        return {
+            cls.FORMER_NAMES.get(name, name) if name not in cls.model_fields else name: values[name] for name in values
+        }
+
     @model_validator(mode="before")
     @classmethod
     def _renamed(cls, data: object) -> object:
-        if not cls.FORMER_NAMES or not is_object(data):
-            return data
-        return {
-            cls.FORMER_NAMES.get(name, name) if name not in cls.model_fields else name: value
-            for name, value in data.items()
-        }
+        return cls.renamed(data) if cls.FORMER_NAMES and is_object(data) else data
 
 
 def option_of(field: FieldInfo) -> ShellOption:

@@ -17,13 +17,12 @@ from gshtui.commands.declaration import (
     Command,
     Complete,
     Effect,
-    Incomplete,
     Invocation,
     Outcome,
     Parameters,
     Returns,
 )
-from gshtui.commands.registry import AnyCommand
+from gshtui.commands.registry import AnyCommand, needs_word
 from gshtui.commands.shell_form import ShellForm, ShellGroup
 
 
@@ -84,16 +83,14 @@ def group(
     also = synonyms if synonyms is not None else dict(shell.synonyms) if shell is not None else {}
     first = words.get(otherwise or bare)
 
-    async def needs_word(_invocation: Invocation, _given: Parameters) -> Outcome:
-        *others, last = words
-        either = f"{', '.join(others)} or " if others else ""
-        raise Incomplete(f"`{name}` is incomplete.", hint=f"Add {either}{last}.")
+    async def bare_name(_invocation: Invocation, _given: Parameters) -> Outcome:
+        raise needs_word(made)
 
-    return Command(
+    made: AnyCommand = Command(
         name,
         summary,
         first.parameters if first is not None else _NoParameters,
-        first.handler if first is not None else needs_word,
+        first.handler if first is not None else bare_name,
         access,
         guests,
         max((action.effect for action in actions), key=list(Effect).index),
@@ -111,6 +108,7 @@ def group(
         shell=shell,
         **as_tool,
     )
+    return made
 
 
 def positions_of(action: AnyAction) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from gshtui.commands.declaration import (
     AnyAction,
     Caller,
     Command,
+    Incomplete,
     NotAllowed,
     R,
     Returns,
@@ -180,13 +181,17 @@ class Registry:
 
     def called(self, name: str, arguments: Mapping[str, Any]) -> tuple[AnyCommand, dict[str, Any]]:
         """The command that a model's call is of, and its parameters: a call of a group names the word as `action`.
-        Raises `UnknownCommand`.
+        Raises `UsageError`: there is no such command, or the group needs another word.
         """
         command, given = self.meant(name, arguments), dict(arguments)
         if not command.words:
             return command, given
         word = given.pop(ACTION, None)
-        called = self.get(f"{command.name} {word}") if word else command
+        if not (word or getattr(command.parameters, "WORD", "")):
+            raise needs_word(command)
+        called = command.words.get(str(word)) if word else command
+        if called is None:
+            raise UnknownCommand(f"{command.name} has no action {word!r}.", hint=f"It has {_listed(command, 'and')}.")
         own = called.parameters.model_fields
         every = [field for one in command.words.values() for field in one.parameters.model_fields.items()]
         usual = {name: field.default for name, field in every}  # models give those of other words, too
@@ -290,6 +295,16 @@ def words_of(command: AnyCommand) -> dict[str, str]:
 def own_words(command: AnyCommand) -> list[str]:
     """The words of a group or family without synonyms, in order."""
     return list(dict.fromkeys(words_of(command).values()))
+
+
+def _listed(command: AnyCommand, joint: str) -> str:
+    *others, last = own_words(command)
+    return f"{', '.join(others)} {joint} {last}" if others else last
+
+
+def needs_word(command: AnyCommand) -> Incomplete:
+    """What is wrong with the bare name of a group that does nothing by itself."""
+    return Incomplete(f"`{command.name}` is incomplete.", hint=f"Add {_listed(command, 'or')}.")
 
 
 def returned(parameters: type[Any]) -> Any:

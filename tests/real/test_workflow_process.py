@@ -246,10 +246,17 @@ def test_a_step_calls_an_action_of_a_group(project: Path, home: Home) -> None:
     workflow(home, steps, "      what: {type: string, default: show}\n")
     ran = run_gsh("workflow", "run", "made", "--mode", "yolo", "--json", cwd=project)
     assert last(ran)["state"] == "done", ran.out
-    for args, said in (("{action: sing}", "sing"), ("{action: run, cod: x}", "no argument 'cod'. Did you mean code?")):
-        workflow(home, f"      - tool: {{name: python, args: {args}}}\n")
-        ran = run_gsh("workflow", "run", "made", cwd=project)
-        assert ran.code in (2, 3) and said in ran.err
+    for tool, said in (
+        ("python, args: {action: sing}", "python has no action 'sing'. It has run, "),
+        ("python, args: {action: run, cod: x}", "no argument 'cod'. Did you mean code?"),
+        ("python, args: {action: install, packages: [six]}", "python install is for people only"),
+        ("git_worktree, args: {}", "`git_worktree` is incomplete"),
+    ):
+        workflow(home, f"      - shell: {{command: touch begun}}\n      - tool: {{name: {tool}}}\n")
+        ran = run_gsh("workflow", "run", "made", "--mode", "yolo", cwd=project)
+        assert (ran.code, ran.err.count(said), (project / "begun").exists()) == (2, 1, False), ran.err
+    workflow(home, "      - tool: {name: session, args: {action: search, target: zebra}}\n")  # its former name
+    assert run_gsh("workflow", "run", "made", "--mode", "yolo", cwd=project).code == 0
 
 
 def test_a_step_calls_a_tool_of_a_server(project: Path, home: Home) -> None:

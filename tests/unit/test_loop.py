@@ -134,7 +134,7 @@ async def test_reads_run_in_parallel_and_acts_in_order(harness: Open) -> None:
     [
         (tool_call("lok"), "Did you mean look"),
         (tool_call("hidden"), "not one of your tools"),
-        (tool_call("note", action="drop"), "note drop is not one of your tools"),
+        (tool_call("note", action="drop"), "note drop is for people only"),
         (tool_call("look", broken='{"text": "a'), "are not one JSON object"),
         (tool_call("look", txt="a"), "did you mean 'text'"),
         (tool_call("look", text="broken"), "It is broken. Mend it."),

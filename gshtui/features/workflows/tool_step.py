@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from gshtui.agents.toolbox import Toolbox
 from gshtui.bus.messages import ResultStatus, ToolCall
 from gshtui.bus.workflow_data import StepResult, StepState
-from gshtui.commands.declaration import UnknownCommand
+from gshtui.commands.declaration import CommandError
 from gshtui.commands.line_parser import ACTION
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.features.workflows import templates
@@ -46,11 +46,12 @@ class StepTools(msgspec.Struct, frozen=True):
         templated = {name for name, value in action.args.items() if _is_open(value)}
         if named.words and ACTION in templated:
             return  # which of its actions is called, the run tells
+        arguments = {name: _rendered(value, None) for name, value in action.args.items()}
         try:
-            arguments = {name: _rendered(value, None) for name, value in action.args.items()}
-            command, given = self.registry.called(named.name, arguments)
-        except UnknownCommand as error:
+            command, given = self.toolbox.usable(ToolCall("", named.name, arguments))
+        except CommandError as error:
             raise WorkflowError(f"{where}: {error.message}", error.hint) from None
+        given, open_ones = map(command.parameters.renamed, (given, dict.fromkeys(templated)))
         fields: dict[str, object] = command.parameters.model_json_schema().get("properties", {})
         for name in given:
             if fields and name not in fields:
@@ -62,7 +63,7 @@ class StepTools(msgspec.Struct, frozen=True):
             command.parameters.model_validate(given)
         except ValidationError as error:
             for wrong in error.errors(include_url=False, include_context=False):
-                if not wrong["loc"] or wrong["loc"][0] not in templated:
+                if not wrong["loc"] or wrong["loc"][0] not in open_ones:
                     at = ".".join(map(str, wrong["loc"]))
                     raise WorkflowError(f"{where}: {at}: {one_line(wrong['msg'], 200)}.") from None
 

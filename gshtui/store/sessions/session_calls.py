@@ -208,6 +208,7 @@ class ExportSession(_OfSession, Returns[SessionExport]):
 class SearchSessions(Parameters, Returns[SessionHits]):
     """Find messages that contain all of WORDS."""
 
+    FORMER_NAMES = {"target": "query"}
     COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "search"
     SHELL = _shell("query")
