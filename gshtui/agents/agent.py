@@ -459,20 +459,21 @@ class LocalRoster:
     def get(self, name: str) -> Agent | None:
         return self._agents.get(self._ids.get(name, name))
 
-    async def add(self, agent: Agent, session: str, *, name: str = "") -> OpenedSession:
+    async def add(self, agent: Agent, session: str, *, name: str = "", or_new: bool = False) -> OpenedSession:
         """Add an agent, give it a conversation and start it.
 
-        `name`: what people call it, where that is not its id. Raises `StoreError`: there is no such conversation. If
-        one cannot be opened for the moment, as on a full disk, the agent opens it with the next prompt.
+        `name`: what people call it, where that is not its id. `or_new`: where the conversation is gone, or open
+        elsewhere, begin a new one. Raises `StoreError`: there is no such conversation. If one cannot be opened for the
+        moment, as on a full disk, the agent opens it with the next prompt.
         """
         self._agents[agent.name] = agent
         if name:
             self._ids[name] = agent.name
         try:
-            opened = await self.open(agent, session)
+            opened = await self.open(agent, session, or_new=or_new)
         except StoreError as error:
             if error.kind in PASSING:
-                agent.open_late = partial(self.open, agent, session)
+                agent.open_late = partial(self.open, agent, session, or_new=or_new)
                 agent.start()
             raise
         agent.start()
@@ -482,8 +483,8 @@ class LocalRoster:
         """Add an agent that is only looked at: it has no conversation, and is not started."""
         self._agents[agent.name] = agent
 
-    async def open(self, agent: Agent, session: str) -> OpenedSession:
-        """Give the agent another conversation. Raises `StoreError`."""
+    async def open(self, agent: Agent, session: str, *, or_new: bool = False) -> OpenedSession:
+        """Give the agent another conversation, as `OpenSessions.open` does. Raises `StoreError`."""
         handle = agent.model_handle
         opened = await self._sessions.open(
             session,
@@ -491,6 +492,7 @@ class LocalRoster:
             cwd=self._cwd,
             provider=handle.provider.name if handle else "",
             model=handle.model if handle else "",
+            or_new=or_new,
         )
         agent.converse(opened.conversation)
         await agent.restore_queue()

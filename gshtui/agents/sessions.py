@@ -100,7 +100,9 @@ class OpenSessions:
         """Whether another process writes the conversation, and journals its events."""
         return any(self._open.get(agent) == session for agent in self._followers)
 
-    async def open(self, wanted: str, *, agent: str, cwd: str, provider: str = "", model: str = "") -> OpenedSession:
+    async def open(
+        self, wanted: str, *, agent: str, cwd: str, provider: str = "", model: str = "", or_new: bool = False
+    ) -> OpenedSession:
         """Open a conversation for an agent, replacing its current one.
 
         Args:
@@ -110,16 +112,27 @@ class OpenSessions:
             cwd: the folder; part of a new conversation.
             provider: for a new conversation's entry.
             model: likewise.
+            or_new: where it is gone, or open elsewhere, begin a new one.
 
         Raises `StoreError`: there is no such conversation, or the store failed. The current one stays open.
         """
-        info, fresh = await self._find(wanted, agent, cwd, provider, model)
+        new = partial(self.open, "new", agent=agent, cwd=cwd, provider=provider, model=model)
+        try:
+            info, fresh = await self._find(wanted, agent, cwd, provider, model)
+        except StoreError:
+            if or_new:
+                return await new()
+            raise
         held_by = ""
         put_aside = self._open.get(agent, "") if fresh and agent in self._holds else ""
         if self._store is not None and self._open.get(agent) != info.id:
             try:
                 hold = await self._store.holds.acquire(info.id, self._where)
             except SessionHeld as held:
+                if or_new:
+                    text = f"this shell's conversation is open in {held.where}, so this starts a new one."
+                    self._bus.publish(Noticed(level="warning", text=text, about=agent))
+                    return await new()
                 held_by = f"{held.where} (process {held.pid})"
             else:
                 await self.close(agent)

@@ -1,5 +1,6 @@
 """`session …` as people, scripts and agents use it, and the two forms of export."""
 
+import asyncio
 import base64
 import json
 import stat
@@ -378,6 +379,21 @@ async def test_what_is_not_kept_is_deleted_once_its_process_is_gone(
     )  # its own is open, and has no message yet
     assert len(await sessions.find_all(limit=9, empty=True)) == 3
     await opened.close_all()
+    await bus.close()
+
+
+async def test_of_two_that_go_on_with_it_at_once_one_begins_another(shell: Shell) -> None:
+    session, bus = await _conversation(shell), Bus()
+    two = [OpenSessions(bus, shell.store, where) for where in ("gsh here", "gsh there")]
+    opened = await asyncio.gather(
+        *(one.open(session, agent="main", cwd=str(shell.cwd), or_new=True) for one in two),
+        OpenSessions(bus, shell.store, "gsh").open("gone", agent="main", cwd=str(shell.cwd), or_new=True),
+    )
+    assert all(one.conversation is not None for one in opened)
+    assert [one.info.id for one in opened].count(session) == 1
+    assert len({one.info.id for one in opened}) == 3
+    for one in two:
+        await one.close_all()
     await bus.close()
 
 

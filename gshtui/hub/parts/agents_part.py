@@ -60,7 +60,7 @@ async def start_agents(hub: Hub) -> None:
         if hub.options.looks:
             roster.show(agent)
         else:
-            await roster.add(agent, await _wanted_session(hub))
+            await roster.add(agent, hub.options.session, or_new=hub.options.continues)
     except StoreError as error:
         if agent.open_late is None:
             raise
@@ -75,22 +75,6 @@ async def start_agents(hub: Hub) -> None:
     _load_with_first_prompt(hub, agent)
     if later is not None:
         raise later
-
-
-async def _wanted_session(hub: Hub) -> str:
-    """The conversation that the options name, or `new` where that may stand for it."""
-    options = hub.options
-    if not options.continues or hub.store is None:
-        return options.session
-    try:
-        info = await hub.store.sessions.find(options.session)
-    except StoreError:
-        return "new"
-    if not info.held_by:
-        return info.id
-    text = f"this shell's conversation is open in {info.held_by}, so this starts a new one."
-    hub.bus.publish(Noticed(level="warning", text=text, about=options.agent))
-    return "new"
 
 
 async def _open_late(hub: Hub, open_session: Callable[[], Awaitable[object]]) -> None:
