@@ -398,6 +398,16 @@ def test_a_call_that_begins_as_the_one_on_the_screen_is_not_taken_for_it(
     assert with_call(asked, told, tmp_path) == asked
 
 
+@pytest.mark.parametrize("first", [0, 1], ids=["it is shown", "another is shown"])
+def test_a_command_of_which_a_row_counts_the_lines_out_of_sight_is_whole(first: int, tmp_path: Path) -> None:
+    shot = next(shot for shot in shots() if shot.file.match("codex/0.171.0/long-80x24/02-line.txt"))
+    read = read_screen(LOADED.get("codex"), shot.lines, shot.told["title"], shot.cursor, shot.width).read
+    assert read is not None and "37 lines" in read.question.beside
+    command = "; ".join(f"touch file-{n}.txt" for n in range(first, 200))
+    told = with_call(read.question, transcript(tmp_path, ("exec_command", {"cmd": command}), program="codex"), tmp_path)
+    assert (told.detail, told.partial) == ((command, False) if first == 0 else (read.question.detail, True))
+
+
 _EDIT = re.compile(r"(claude|gemini|opencode|qwen|vibe)/[^/]+/[^/]+/\d+-(small-edit|edit)\.txt")
 
 

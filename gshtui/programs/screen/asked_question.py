@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from itertools import zip_longest
+from functools import partial
+from itertools import filterfalse, zip_longest
 
 import msgspec
 
@@ -99,14 +100,16 @@ def question_above(
         abouts: what is said below the first labels.
     """
     start, complete = question_start(rules, whole, row)
-    complete = complete and not any(is_cut(rules, line) for line in text[start:])
+    cuts = partial(is_cut, rules)
+    complete = complete and not any(map(cuts, text[start:]))
     body = bare_lines(rules, text[start:row])
+    more, body = list(filter(cuts, body)), list(filterfalse(cuts, body))
     if not any(line.strip(RULES) for line in body):
         return None
     subject, about, beside = parts_of(body, headed=rules.headed, heading=rules.heading)
     about, where = without_where(rules, trimmed(indented(said_once(rules, about))))
     complete = complete and not _is_torn(rules, plain("\n".join(about)))
-    beside = [*beside, *where]
+    beside = [*beside, *where, *more]
     if (planned := plan_above(rules, whole, start)) is not None:
         first, complete = planned
         start, about = first, [*indented(whole[first:start]), *about]
@@ -119,7 +122,7 @@ def question_above(
     choices, said = offered_choices(rules, labels, abouts), _said(labels, abouts)
     complete = complete and all(len(words) <= LONGEST_CHOICE for words in said)
     question = OpenQuestion(
-        question_id(subject, detail, [*where, *said]),
+        question_id(subject, detail, [*where, *more, *said]),
         subject,
         detail,
         choices,
