@@ -175,6 +175,46 @@ async def test_an_edit_is_allowed_only_where_all_of_its_change_was_read(stage: S
     assert CHANGED in notes.read_text("utf-8")
 
 
+ALIKE = "\n".join(f"touch made-{n}-of-all-the-files.txt" for n in range(30))
+"""The beginning of two commands, longer than a screen."""
+
+
+@pytest.mark.alone
+@pytest.mark.programs("claude", "codex", "opencode")
+async def test_an_answer_never_allows_the_next_command_that_begins_alike(stage: Stage) -> None:
+    """A person answers at its terminal, and as fast as can be once more here, by what was shown of the first one."""
+    tool = stage.program.setup.tool
+    twice = [(tool.name, {tool.argument: f"{ALIKE}\ntouch {end}.txt", **tool.more}) for end in ("one", "two")]
+    stage.provider.choose = follow_prompts(tool.name, tool.argument, {"twice": twice}, **tool.more)
+    one, two = stage.folder / "one.txt", stage.folder / "two.txt"
+
+    async def told(end: str) -> OpenQuestion | None:
+        question = stage.row.question
+        whole = question is not None and not question.partial and question.detail.endswith(f"touch {end}.txt")
+        return question if whole else None
+
+    await stage.status("idle")
+    await stage.say("do:twice")
+    first = await stage.until(lambda: told("one"), bool)
+    assert first is not None
+    await stage.server.send_keys(stage.row.pane, "Enter")
+    refused = list[str]()
+
+    async def pressed() -> bool:
+        try:
+            await stage.fleet.answer(stage.id, first.choices[0].key, question=first.id)
+        except FleetError as error:
+            refused.append(str(error))
+        return "something else than was shown" in "".join(refused[-1:]) or await told("two") is not None
+
+    await stage.until(pressed, bool)
+    second = await stage.until(lambda: told("two"), bool)
+    assert second is not None and (one.exists(), two.exists()) == (True, False), refused
+    await stage.fleet.answer(stage.id, second.choices[0].key, question=second.id)
+    await stage.status("idle")
+    assert two.exists()
+
+
 @pytest.mark.programs("aider")
 async def test_a_letter_answers_a_question_of_a_line_editor(stage: Stage) -> None:
     made = stage.folder / "nofile.py"

@@ -29,6 +29,7 @@ class Asking:
 
     Attributes:
         chosen: the answers that it was given.
+        later: what its transcript says from the second look at it on; `None`: the same.
         paints: looks at which it shows nothing yet.
         trouble: what becomes of an answer.
     """
@@ -36,6 +37,7 @@ class Asking:
     def __init__(self, folder: Path, shown: OpenQuestion, whole: OpenQuestion | None = None) -> None:
         self.shown, self.whole = shown, whole or shown
         self.chosen = list[str]()
+        self.later: OpenQuestion | None = None
         self.paints = 0
         self.trouble: SessionError | None = None
         self.modes = list[str]()
@@ -48,7 +50,8 @@ class Asking:
         return load(self._folder).get("claude")
 
     async def whole_question(self, *_: object) -> OpenQuestion:
-        return self.whole
+        whole, self.whole = self.whole, self.later or self.whole
+        return whole
 
     async def _open_question(self) -> OpenQuestion:
         self.paints -= 1
@@ -170,6 +173,36 @@ async def test_a_question_of_which_its_record_says_nothing_any_more_can_be_allow
 
 LIKE = "; ".join(f"touch file-{n}.txt" for n in range(40))
 """The beginning of two commands, of which a screen shows no more."""
+
+
+@pytest.mark.parametrize("later", [None, "rm -rf ~", ""], ids=["it still waits", "another one", "none"])
+async def test_a_cut_question_is_allowed_once_its_call_waits_for_a_moment(later: str | None, tmp_path: Path) -> None:
+    """What tells that the call before is over may be written down just after the next one is asked about."""
+    shown = replace(PLAN, detail=LIKE, partial=True)
+    whole = replace(PLAN, detail=f"{LIKE}; ls", call="c1")
+    program = Asking(tmp_path, shown, whole)
+    program.later = None if later is None else replace(whole, detail=later, call="c2") if later else shown
+    questions, row = told(whole)
+    with pytest.raises(FleetError, match="Nothing was pressed") if program.later else contextlib.nullcontext():
+        await program.answerer(questions).answer(row, "1", "q")
+    assert program.chosen == ["1"] * (later is None)
+
+
+@pytest.mark.parametrize("other", [None, replace(PLAN, id="before")], ids=["nothing", "another one"])
+async def test_a_call_of_which_nobody_was_told_is_allowed_by_no_answer_to_one_before_it(
+    other: OpenQuestion | None, tmp_path: Path
+) -> None:
+    """The one before looked alike. It was answered elsewhere, and its program goes on and asks again."""
+    whole = replace(PLAN, detail=f"{LIKE}; rm -rf ~", call="c2")
+    program, questions = Asking(tmp_path, replace(PLAN, detail=LIKE, partial=True), whole), AskedQuestions()
+    answerer = program.answerer(questions, lambda row, asked: questions.note_told(row.id, asked))
+    _, row = told(replace(PLAN, call="c1"))
+    row = replace(row, question=other)
+    with pytest.raises(FleetError, match="something else than was shown"):
+        await answerer.answer(row, "1", "q")
+    assert not program.chosen
+    await answerer.answer(row, "1", "q")
+    assert program.chosen
 
 
 @pytest.mark.parametrize("over", ["answered", "answered, and another like it is asked", "gone on", "not yet"])

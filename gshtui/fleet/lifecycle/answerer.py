@@ -134,6 +134,9 @@ class AnswerFeed:
         return tuple(message.text.strip("\n") for message in turn if message.role == "assistant")
 
 
+_RECORDED_WITHIN = 0.25
+"""Seconds after a program asks again within which it has surely written down that the call before is over: Claude,
+Codex, OpenCode and Qwen do so before they ask their model for the next one."""
 _SETTLED_WITHIN = 10.0
 """Seconds within which the agent must have taken the answer."""
 _CHOICES: dict[str, Decision] = {"1": "once", "2": "session", "4": "deny"}
@@ -182,8 +185,11 @@ class Answerer:
             if told is not None and told.choices and shows_still(found, told):
                 return told
             server, answered = self._context.terminals.server(row.socket), self._questions.answered_calls(row.id)
-            found = await self._programs.whole_question(server, row, found, answered)
-            return without_choices(found) if row.screen_is_guessed else found
+            whole = await self._programs.whole_question(server, row, found, answered)
+            if found.partial and whole.call:
+                await asyncio.sleep(_RECORDED_WITHIN)  # the call may be that of a question just before
+                whole = await self._programs.whole_question(server, row, found, answered)
+            return without_choices(whole) if row.screen_is_guessed else whole
         except SessionError as error:
             if error.kind != "waiting":
                 raise from_session_error(error) from error
@@ -252,12 +258,16 @@ class Answerer:
                 raise obstacle
             await asyncio.sleep(LOOK)
         known = seen or row.question
-        told = known is not None and known.id == asked.id and (question or not known.partial)
-        if known is not None and told and (known.detail, known.diff) != (asked.detail, asked.diff):
+        same = known is not None and (known.detail, known.diff) == (asked.detail, asked.diff)
+        if known is not None and known.id == asked.id:
+            changed = not same and bool(question or not known.partial)
+        else:
+            changed = not same and bool(asked.call)  # nobody was told of it, and its screen may show a part of it
+        if changed:
             self._tell(row, asked)
             if choice in msgspec.structs.replace(asked, partial=True).uncounted:
-                changed = f"{row.name} ({row.id}) asks about something else than was shown. Nothing was pressed."
-                raise FleetError("invalid", changed, hint=f"`agent show {row.id}` shows what it asks about now.")
+                message = f"{row.name} ({row.id}) asks about something else than was shown. Nothing was pressed."
+                raise FleetError("invalid", message, hint=f"`agent show {row.id}` shows what it asks about now.")
         if choice in asked.uncounted:
             raise FleetError(
                 "invalid",

@@ -48,13 +48,14 @@ class ChoicePresser:
 
     async def _whole(self, question: str, *, choices: bool = True) -> ReadQuestion:
         """The open question, if it is this one (empty: any); a screen that is just being painted is looked at again.
+        One that is cut must be there at the first look, since the next one may look the same.
 
         `choices`: its choices must be read. Raises `SessionError`: waiting: none is open, or another one; dialog: its
         choices cannot be read; ended, scrolled, terminal.
         """
         loop = asyncio.get_running_loop()
         until = loop.time() + PAINTED
-        since, before = 0.0, None
+        since, before, is_first = 0.0, None, True
         while True:
             seen = await self._view.read_screen()
             now = loop.time()
@@ -62,10 +63,16 @@ class ChoicePresser:
                 since, before = now, seen.reading
             painted = now >= until or now - since >= _STANDS
             try:
-                return self._open(seen, question, choices=choices or not painted)
+                read = self._open(seen, question, choices=choices or not painted)
             except SessionError as error:
                 if painted or error.kind not in ("waiting", "dialog"):
                     raise
+            else:
+                if question and read.question.partial and not is_first:
+                    message = f"{self._view.name} asks again, and what is cut may be about something else."
+                    raise SessionError("waiting", message, _NOT_PRESSED)
+                return read
+            is_first = False
             await asyncio.sleep(LOOK)
 
     async def answer(self, question: str, choice: str, otherwise: Otherwise) -> OpenQuestion | None:
