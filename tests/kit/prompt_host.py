@@ -15,6 +15,7 @@ from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.ui.kit.bridge import EventConsumer
 from gshtui.ui.kit.drawing.themes import ThemedApp
 from gshtui.ui.kit.keys.key_table import bind
+from gshtui.ui.kit.textual.compositor import piece_compositor
 from gshtui.ui.kit.textual.driver import ReadingDriver
 from gshtui.ui.kit.widget_messages import CommandLine, Intent
 from gshtui.ui.window.main_area import PromptArea
@@ -52,6 +53,7 @@ class PromptHost(ThemedApp[None]):
         await super().on_event(event)
 
     def on_mount(self) -> None:
+        piece_compositor(self.screen)  # it draws as the window does
         self.query_one(Log).write_lines([f"line {n} of the conversation" for n in range(100)])
         self.area.input.focus()
 
