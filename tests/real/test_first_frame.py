@@ -12,6 +12,7 @@ import pytest
 from gshtui.settings.paths import state_dir
 from gshtui.ui.window import first_frame, frame_snapshots
 from tests.kit.pty_child import ROOT, PtyChild, frame_child
+from tests.kit.storms import combined
 
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"
 
@@ -134,9 +135,12 @@ entry.main(sys.argv[2:])
 
 
 @pytest.mark.parametrize(
-    "ends", ["", "raise SystemExit(3)", "raise KeyboardInterrupt", *(f"os.kill(os.getpid(), {one})" for one in (3, 15))]
+    ("ends", "arguments"),
+    combined(
+        ["", "raise SystemExit(3)", "raise KeyboardInterrupt", *(f"os.kill(os.getpid(), {one})" for one in (3, 15))],
+        [[], ["-c"], ["--model", "opus"]],
+    ),
 )
-@pytest.mark.parametrize("arguments", [[], ["-c"], ["--model", "opus"]])
 def test_what_is_typed_while_a_window_loads_is_not_echoed(
     children: list[PtyChild], folder: Path, arguments: list[str], ends: str
 ) -> None:

@@ -106,9 +106,8 @@ async def test_notes_are_files(files: Files) -> None:
     assert (await files.data("memory"))["notes"] == []
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+async def test_what_cannot_be_done_is_one_sentence(files: Files) -> None:
+    for line in (
         "write to=/memory/main/x.txt content=a",
         "write to=/memory/main content=a",
         "write to=/memory/x.mem content=a",
@@ -140,10 +139,8 @@ async def test_notes_are_files(files: Files) -> None:
         "cat",
         "grep pattern= in=/memory",
         "grep ( in=/context",
-    ],
-)
-async def test_what_cannot_be_done_is_one_sentence(files: Files, line: str) -> None:
-    await files.refused(line)
+    ):
+        await files.refused(line)
 
 
 async def test_an_agent_writes_only_its_own_memory(files: Files) -> None:

@@ -84,10 +84,9 @@ class Asking(Window):
         await self.rest(pilot)
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize(("lines", "answer"), combined([1, 3, 5, 6, 12], [0, 30]))
+@pytest.mark.parametrize(("lines", "answer", "size"), combined([1, 3, 5, 6, 12], [0, 30], SIZES))
 async def test_a_change_is_allowed_by_one_key_if_and_only_if_all_of_it_is_on_the_screen(
-    size: tuple[int, int], answer: int, lines: int
+    lines: int, answer: int, size: tuple[int, int]
 ) -> None:
     app = Asking()
     async with app.run_test(size=size) as pilot:
@@ -123,8 +122,7 @@ async def test_the_row_follows_the_conversation_as_it_is_scrolled_and_as_tabs_ar
         assert "alt+a allow" in app.row
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 35), (200, 50), (160, 45)])
-@pytest.mark.parametrize("lines", [2, 40])
+@pytest.mark.parametrize(("size", "lines"), combined([(80, 24), (120, 35), (160, 45), (200, 50)], [2, 40]))
 async def test_the_change_of_an_agent_behind_is_below_its_row_where_there_is_room_for_all_of_it(
     size: tuple[int, int], lines: int
 ) -> None:
@@ -157,8 +155,7 @@ async def test_the_change_of_an_agent_behind_is_below_its_row_where_there_is_roo
         assert app.answers == (["once"] if roomy else []), "nothing is allowed unread"
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("lines", [2, 30])
+@pytest.mark.parametrize(("size", "lines"), combined(SIZES, [2, 30]))
 async def test_a_change_that_its_question_shows_whole_is_one_row_of_the_conversation(
     size: tuple[int, int], lines: int
 ) -> None:
@@ -188,24 +185,22 @@ async def test_a_change_that_its_question_shows_whole_is_one_row_of_the_conversa
         assert seen() >= before, "who looks at what became of it sees the change again"
 
 
-@pytest.mark.parametrize("opened", [False, True])
-@pytest.mark.parametrize("to", [45, 24, 14])
-@pytest.mark.parametrize("size", [(80, 60)])
-async def test_what_a_lower_window_no_longer_shows_is_not_allowed(size: tuple[int, int], to: int, opened: bool) -> None:
+@pytest.mark.parametrize(("to", "opened"), combined([45, 24, 14], [False, True]))
+async def test_what_a_lower_window_no_longer_shows_is_not_allowed(to: int, opened: bool) -> None:
     app = Asking()
     lines = [f"now{n:02d}." for n in range(17)]
     diff = "\n".join(["--- a.py", "+++ a.py", f"@@ -0,0 +1,{len(lines)} @@", *(f"+{line}" for line in lines), ""])
     asked = ApprovalRequested(
         approval="b", call="c", tool="edit", effect="write", subject="a.py", diff=diff, agent="0002", session="t"
     )
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=(80, 60)) as pilot:
         await settled(pilot)
         app.feed(SessionOpened(title="", cwd="/", messages=0, **WHO), asked)
         await app.rest(pilot)
         if opened:
             await app.press(pilot, "ctrl+g")
         assert app.shown(*lines)
-        await pilot.resize_terminal(size[0], to)
+        await pilot.resize_terminal(80, to)
         await app.rest(pilot)
         await app.rest(pilot)
         whole = app.shown(*lines)

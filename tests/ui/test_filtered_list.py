@@ -244,9 +244,10 @@ def test_facts_give_way_in_their_order_before_a_name_or_another_fact_is_cut() ->
     assert seen[0] == 3 and seen[-1] == 6 and seen == sorted(seen)
 
 
-@pytest.mark.parametrize("size", [(61, 20), (80, 24), (120, 35), (200, 50)])
-@pytest.mark.parametrize("look", ["", "-palette", "-wide -settings"])
-async def test_rows_are_made_for_their_room_before_they_are_laid_out(look: str, size: tuple[int, int]) -> None:
+@pytest.mark.parametrize(
+    ("size", "look"), combined([(61, 20), (80, 24), (120, 35), (200, 50)], ["", "-palette", "-wide -settings"])
+)
+async def test_rows_are_made_for_their_room_before_they_are_laid_out(size: tuple[int, int], look: str) -> None:
     class Listed(FilteredList[None]):
         def fill(self) -> None:
             rooms.append(self.room)

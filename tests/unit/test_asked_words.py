@@ -39,6 +39,7 @@ from gshtui.store.tables.session_table import SessionInfo
 from gshtui.text.markdown_table import bare_columns
 from gshtui.text.sanitise import one_line, plain
 from gshtui.text.terminal_markdown import markdown_lines
+from tests.kit.cases import each_case
 from tests.kit.markdown_page import shown_lines
 
 _LETTERS = "`*_~[](){}<>|\\#&$!-+.:;\"'@=^%?/0ab "
@@ -90,9 +91,15 @@ def faces(command: str, choices: tuple[QuestionChoice, ...]) -> dict[str, str]:
     return shown
 
 
-@pytest.mark.parametrize("choices", [(), (QuestionChoice("1", "Yes"), QuestionChoice("4", "No"))])
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_is_shown_as_it_is_in_every_face(command: str, choices: tuple[QuestionChoice, ...]) -> None:
+def test_a_command_is_shown_as_it_is_in_every_face() -> None:
+    with each_case() as case:
+        for choices in ((), (QuestionChoice("1", "Yes"), QuestionChoice("4", "No"))):
+            for command in COMMANDS:
+                with case(command, choices):
+                    is_shown_in_every_face(command, choices)
+
+
+def is_shown_in_every_face(command: str, choices: tuple[QuestionChoice, ...]) -> None:
     shown = faces(command, choices)
     start = command[:55].rstrip()  # a status names its start
     assert {face: text for face, text in shown.items() if start not in text} == {}
@@ -123,8 +130,14 @@ async def heard(question: Question, monkeypatch: pytest.MonkeyPatch) -> str:
     return text
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-async def test_what_a_command_asks_for_is_read_aloud_as_it_is(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_a_command_asks_for_is_read_aloud_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    with each_case() as case:
+        for command in COMMANDS:
+            with case(command):
+                await is_read_aloud(command, monkeypatch)
+
+
+async def is_read_aloud(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     quoted = f"# x\n---\n| a | b |\n| --- | --- |\n```\n  {command}   {command}\n___"
     agreed: Any = None
     said = await heard(Question(agreed, f"Trust {command}?", command, losses=(command,), quoted=quoted), monkeypatch)
@@ -152,9 +165,15 @@ def test_a_question_whose_boxes_are_ticked_is_not_called_the_next(after: str, sa
     assert f"{says}: {after}" in answered_question(Invocation(Caller(), Path("/"), Path("/")), found).text
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_what_others_wrote_is_told_as_it_is(command: str) -> None:
+def test_what_others_wrote_is_told_as_it_is() -> None:
     """A plan of an agent, a summary of a model: no command that it names is ours to write in another way."""
+    with each_case() as case:
+        for command in COMMANDS:
+            with case(command):
+                is_told(command)
+
+
+def is_told(command: str) -> None:
     invocation = Invocation(Caller(), Path("/"), Path("/"))
     text = one_line(f"run `agent kill 2`, {command}", 200)
     plan = _render(invocation, Plan("main", (Task("1", text),)))

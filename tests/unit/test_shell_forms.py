@@ -14,6 +14,7 @@ from gshtui.cli.root import root, run
 from gshtui.commands.declaration import option_of, typed_fields
 from gshtui.headless import streams
 from tests.kit import shell_forms
+from tests.kit.cases import each_case
 
 
 async def test_the_written_forms_and_tools_are_those_of_the_declarations(tmp_path: Path) -> None:
@@ -42,8 +43,14 @@ def test_commas_separate_values_except_where_they_may_be_in_one() -> None:
     assert found["env"] == ("A=1,2", "B=3")
 
 
-@pytest.mark.parametrize("form", COMMANDS, ids=lambda form: form.name)
-def test_the_help_of_each_command_has_every_field(form: CommandForm) -> None:
+def test_the_help_of_each_command_has_every_field() -> None:
+    with each_case() as case:
+        for form in COMMANDS:
+            with case(form.name):
+                has_every_field(form)
+
+
+def has_every_field(form: CommandForm) -> None:
     made = command(form)
     with click.Context(made, info_name=form.name, max_content_width=200, terminal_width=200) as context:
         said = made.get_help(context)
