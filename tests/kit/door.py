@@ -144,6 +144,16 @@ async def reopened(door: Door) -> AsyncGenerator[Door]:
 
 
 @asynccontextmanager
+async def at_terminal(door: Door, who: str) -> AsyncGenerator[Visitor]:
+    """Their shell on a terminal, at its first prompt."""
+    async with door.connect(who) as connection:  # noqa: SIM117
+        async with connection.create_process(term_type="xterm", term_size=(80, 24)) as process:
+            visitor = Visitor(process)
+            await visitor.until(":lobby> ")
+            yield visitor
+
+
+@asynccontextmanager
 async def visit(door: Door, who: str) -> AsyncGenerator[Visitor]:
     """One person at their shell, without a terminal: what is for standard error is among what they see."""
     async with door.connect(who) as connection, connection.create_process(stderr=asyncssh.STDOUT) as process:

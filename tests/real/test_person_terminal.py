@@ -4,8 +4,6 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import asyncssh
@@ -13,7 +11,7 @@ import psutil
 import pytest
 
 from gshtui.features.ssh.person_terminal import LONGEST_LINE, LONGEST_TYPED, MOST_UNREAD
-from tests.kit.door import Door, Visitor, door_for, visit
+from tests.kit.door import Visitor, at_terminal, door_for, visit
 from tests.kit.pty_child import PtyChild
 from tests.kit.tmux import eventually
 
@@ -51,14 +49,11 @@ def _edit(child: PtyChild) -> None:
 async def test_what_a_terminal_sends_besides_letters_is_not_typed_and_a_paste_is_not_sent(tmp_path: Path) -> None:
     async with (
         door_for(tmp_path, amy="talk", bo="talk") as door,
-        door.connect("amy") as connection,
-        connection.create_process(term_type="xterm", term_size=(80, 24)) as process,
+        at_terminal(door, "amy") as amy,
         visit(door, "bo") as bo,
     ):
-        amy = Visitor(process)
-        await amy.until(":lobby> ")
-        process.stdin.write("\x1b[<64;10;12M\x1b]11;rgb:1/1/1\x07\x1b[1;1:3A\x1b[97;1:3u\x1b[200~say one\r")
-        process.stdin.write("two\x1b[201~ می\u200cخو c\u00a0d\x1b[Dx\n")
+        amy.process.stdin.write("\x1b[<64;10;12M\x1b]11;rgb:1/1/1\x07\x1b[1;1:3A\x1b[97;1:3u\x1b[200~say one\r")
+        amy.process.stdin.write("two\x1b[201~ می\u200cخو c\u00a0d\x1b[Dx\n")
         assert "one two می\u200cخو c\u00a0xd" in await bo.until("xd")
 
 
@@ -88,15 +83,6 @@ def _workbench(child: PtyChild) -> None:
         assert b"\x1b[?1049l" in child.output
     finally:
         child.close()
-
-
-@asynccontextmanager
-async def at_terminal(door: Door, who: str) -> AsyncGenerator[Visitor]:
-    async with door.connect(who) as connection:  # noqa: SIM117
-        async with connection.create_process(term_type="xterm", term_size=(80, 24)) as process:
-            visitor = Visitor(process)
-            await visitor.until(":lobby> ")
-            yield visitor
 
 
 async def test_a_program_ends_with_the_connection(tmp_path: Path) -> None:

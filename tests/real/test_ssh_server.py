@@ -28,7 +28,7 @@ from gshtui.hub.hub_options import HubOptions
 from gshtui.settings import paths
 from gshtui.settings.loader import load
 from tests.kit.command import ROOT
-from tests.kit.door import Visitor, door_for, reopened, visit
+from tests.kit.door import Visitor, at_terminal, door_for, reopened, visit
 from tests.kit.home import Home
 from tests.kit.resident import beside, resident
 from tests.kit.tmux import eventually
@@ -277,21 +277,15 @@ async def test_a_peer_that_vanishes_leaves_nothing_behind(tmp_path: Path) -> Non
 
 @pytest.mark.usefixtures("resident")
 async def test_a_terminal_has_an_editor_with_completion_and_a_break(tmp_path: Path) -> None:
-    async with (
-        door_for(tmp_path, amy="talk") as door,
-        door.connect("amy") as connection,
-        connection.create_process(term_type="xterm", term_size=(80, 24)) as process,
-    ):
-        visitor = Visitor(process)
-        await visitor.until(":lobby> ")
-        process.stdin.write("his\tn=1\n")
+    async with door_for(tmp_path, amy="talk") as door, at_terminal(door, "amy") as visitor:
+        visitor.process.stdin.write("his\tn=1\n")
         await visitor.until("Nothing was said there yet.")
         await visitor.until(":lobby> ")
-        process.stdin.write("say hi\x15who\n")
+        visitor.process.stdin.write("say hi\x15who\n")
         assert "amy" in await visitor.until("(you)")
-        process.stdin.write("\x04")
+        visitor.process.stdin.write("\x04")
         async with asyncio.timeout(30):
-            await process.wait_closed()
+            await visitor.process.wait_closed()
 
 
 async def test_what_somebody_says_drives_no_other_s_terminal(tmp_path: Path) -> None:
@@ -299,12 +293,9 @@ async def test_what_somebody_says_drives_no_other_s_terminal(tmp_path: Path) -> 
     hostile = "**bold** &#x202e;evil &#27;]0;owned&#7; &#x9b;2J &rlm; `\\u202e` &#13;over"
     async with (
         door_for(tmp_path, amy="talk", bo="talk") as door,
-        door.connect("amy") as connection,
-        connection.create_process(term_type="xterm", term_size=(80, 24)) as process,
+        at_terminal(door, "amy") as amy,
         visit(door, "bo") as bo,
     ):
-        amy = Visitor(process)
-        await amy.until(":lobby> ")
         await bo.run(f"say message={json.dumps(hostile)}")
         await amy.until("bold")
         heard = await amy.until("over")
@@ -317,12 +308,9 @@ async def test_a_table_that_takes_seconds_to_lay_out_is_shown_as_it_is(tmp_path:
     table = f"|{'a|' * 600}\\n|{'-|' * 600}\\n" + "|a\\n" * 200
     async with (
         door_for(tmp_path, amy="talk", bo="talk") as door,
-        door.connect("amy") as connection,
-        connection.create_process(term_type="xterm", term_size=(80, 24)) as process,
+        at_terminal(door, "amy") as amy,
         visit(door, "bo") as bo,
     ):
-        amy = Visitor(process)
-        await amy.until(":lobby> ")
         await bo.run(f'say message="{table}|end"')
         assert "|-|-|-|" in await amy.until("|end")
 

@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -52,12 +53,18 @@ class Telling(Window):
         self.told.append(message)
 
 
-async def test_an_agent_that_needs_you_says_so_once() -> None:
+@asynccontextmanager
+async def elsewhere() -> AsyncGenerator[tuple[Telling, Noting]]:
+    """A window that its person does not look at."""
     app = Telling()
     async with app.run_test() as pilot:
         await pilot.pause()
-        watch = Noting(app)
         app.app_focus = False
+        yield app, Noting(app)
+
+
+async def test_an_agent_that_needs_you_says_so_once() -> None:
+    async with elsewhere() as (app, watch):
         watch.consume(changed(CLAUDE, msgspec.structs.replace(CLAUDE, doing="May it?")))
         assert watch.called == ["claude needs you: May it edit src/lexer.py?"]
         calm = msgspec.structs.replace(CLAUDE, needs_you=False)
@@ -69,11 +76,7 @@ async def test_an_agent_that_needs_you_says_so_once() -> None:
 
 
 async def test_each_question_of_a_program_is_told_once_to_those_who_are_elsewhere() -> None:
-    app = Telling()
-    async with app.run_test() as pilot:
-        await pilot.pause()
-        watch = Noting(app)
-        app.app_focus = False
+    async with elsewhere() as (app, watch):
         first = OpenQuestion("a", "May it?", "Bash command\n\n  make")
         rows = [msgspec.structs.replace(CLAUDE, question=asked) for asked in (first, first, OpenQuestion("b", "More?"))]
         watch.consume(changed(*rows))
@@ -85,11 +88,7 @@ async def test_each_question_of_a_program_is_told_once_to_those_who_are_elsewher
 
 
 async def test_a_question_of_an_agent_in_a_terminal_is_told_once() -> None:
-    app = Telling()
-    async with app.run_test() as pilot:
-        await pilot.pause()
-        watch = Noting(app)
-        app.app_focus = False
+    async with elsewhere() as (_, watch):
         asked = ApprovalRequested(
             approval="a", agent="0001", session="s", call="c", tool="bash", effect="execute", subject="ls"
         )
@@ -100,11 +99,7 @@ async def test_a_question_of_an_agent_in_a_terminal_is_told_once() -> None:
 
 
 async def test_who_asked_before_the_window_came_is_told_by_name() -> None:
-    app = Telling()
-    async with app.run_test() as pilot:
-        await pilot.pause()
-        watch = Noting(app)
-        app.app_focus = False
+    async with elsewhere() as (_, watch):
         history = WindowHistory()
         asked = ApprovalRequested(
             approval="a", agent="0001", session="s", call="c", tool="bash", effect="execute", subject="ls"
@@ -118,21 +113,13 @@ async def test_who_asked_before_the_window_came_is_told_by_name() -> None:
 
 
 async def test_a_summary_that_waits_is_told() -> None:
-    app = Telling()
-    async with app.run_test() as pilot:
-        await pilot.pause()
-        watch = Noting(app)
-        app.app_focus = False
+    async with elsewhere() as (_, watch):
         watch.consume([SummaryProposed(agent="main", session="s", receipt=COMPACTED)])
         assert watch.called == ["main wants to compact its context: its summary needs your answer"]
 
 
 async def test_an_end_is_told_with_its_report_unless_the_person_made_it() -> None:
-    app = Telling()
-    async with app.run_test() as pilot:
-        await pilot.pause()
-        watch = Noting(app)
-        app.app_focus = False
+    async with elsewhere() as (app, watch):
         done: dict[str, Any] = {"agent": "0001", "name": "look-around", "background": True}
         watch.consume([*changed(SEARCH), TURN])
         assert watch.called == []
@@ -149,11 +136,7 @@ async def test_an_end_is_told_with_its_report_unless_the_person_made_it() -> Non
 
 
 async def test_what_was_missed_is_told_at_the_return() -> None:
-    app = Telling()
-    async with app.run_test() as pilot:
-        await pilot.pause()
-        watch = Noting(app)
-        app.app_focus = False
+    async with elsewhere() as (app, watch):
         watch.consume([msgspec.structs.replace(TURN, agent="fix", stop="interrupted"), TURN])
         watch.seen()
         assert app.told == ["fix was interrupted\n0001 is done"]

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import structs
@@ -17,7 +18,7 @@ from gshtui.programs.screen.line_styles import without_styles
 from gshtui.programs.screen.screen_reading import ScreenReading
 from gshtui.programs.session.live_sources import FinishedTurn
 from gshtui.programs.session.program_facts import ProgramLook
-from gshtui.programs.session.status_watcher import CliStatus, Pacer, uneven
+from gshtui.programs.session.status_watcher import CliStatus, OnKnown, Pacer, uneven
 from gshtui.programs.status.evidence import Evidence, LiveSource, Rank
 from gshtui.programs.status.status import WORKING, HookEvent, KnownStatus
 from gshtui.programs.transcripts.transcript_readers import READERS, TurnText
@@ -87,6 +88,12 @@ class SilentServer:
         return replace(unknown("%0"), dead=False, activity=now, width=120, height=40, cursor_x=column, cursor_y=row)
 
 
+def stand_in(server: SilentServer, *, changed: OnKnown = lambda _: None, **options: Any) -> CliStatus:
+    """The status of a program like Claude Code that has been there for a minute."""
+    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
+    return CliStatus(server, row, profiles.load(Path("/nonexistent")).get("claude"), changed, **options)
+
+
 async def test_what_changes_in_the_second_of_the_last_look_is_seen() -> None:
     row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=1.0)
     asked = asyncio.Event()
@@ -107,10 +114,8 @@ async def test_what_changes_in_the_second_of_the_last_look_is_seen() -> None:
 
 
 async def test_a_program_is_looked_at_all_the_time_while_something_goes_on_there_alone() -> None:
-    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
     server, pace, clock = SilentServer(), Pacer(), [time.time()]
-    claude = profiles.load(Path("/nonexistent")).get("claude")
-    status = CliStatus(server, row, claude, lambda _: None, pace=pace, clock=lambda: clock[0])
+    status = stand_in(server, pace=pace, clock=lambda: clock[0])
     server.looks = 9
     await status.start()
 
@@ -232,11 +237,8 @@ async def test_what_prints_one_line_again_and_again_prints_too(monkeypatch: pyte
 
 
 async def test_one_that_rests_is_looked_at_when_it_prints_and_not_before() -> None:
-    began = time.time() - 60
-    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=began)
     server, pace, clock = SilentServer(), Pacer(), [time.time()]
-    claude = profiles.load(Path("/nonexistent")).get("claude")
-    status = CliStatus(server, row, claude, lambda _: None, pace=pace, clock=lambda: clock[0])
+    status = stand_in(server, pace=pace, clock=lambda: clock[0])
     server.looks = 9
 
     async def close() -> int:
@@ -260,10 +262,8 @@ async def test_what_comes_of_an_enter_is_seen_as_soon_as_its_screen_shows_it(mon
     """How far apart other looks are plays no part while its input holds a draft, and just after that."""
     monkeypatch.setattr("gshtui.programs.session.status_watcher._LOOKS_APART", 3600.0)
     monkeypatch.setattr("gshtui.programs.session.status_watcher._CLOSELY", 3600.0)
-    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
     server = SilentServer()
-    claude = profiles.load(Path("/nonexistent")).get("claude")
-    status = CliStatus(server, row, claude, lambda _: None)
+    status = stand_in(server)
     server.looks = 9
     server.show(DRAFT, 16, 14)
     await status.start()
@@ -283,9 +283,8 @@ async def test_an_enter_is_seen_before_the_program_reports_it(monkeypatch: pytes
     """Its hook is a program that has to start first; whoever looks meanwhile is told that it rests."""
     monkeypatch.setattr("gshtui.programs.session.status_watcher._LOOKS_APART", 3600.0)
     monkeypatch.setattr("gshtui.programs.session.status_watcher._CLOSELY", 3600.0)
-    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
     server = SilentServer()
-    status = CliStatus(server, row, profiles.load(Path("/nonexistent")).get("claude"), lambda _: None)
+    status = stand_in(server)
     server.looks = 9
     server.show(DRAFT, 16, 14)
     await status.start()
@@ -314,10 +313,8 @@ async def test_a_turn_that_is_over_before_it_is_looked_at_rests_by_its_report(
     if not late:
         monkeypatch.setattr("gshtui.programs.session.status_watcher._LOOKS_APART", 3600.0)
         monkeypatch.setattr("gshtui.programs.session.status_watcher._CLOSELY", 3600.0)
-    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
     server, said = SilentServer(), list[tuple[str, str, bool]]()
-    claude = profiles.load(Path("/nonexistent")).get("claude")
-    status = CliStatus(server, row, claude, lambda known: said.append((known.status, known.source, known.sure)))
+    status = stand_in(server, changed=lambda known: said.append((known.status, known.source, known.sure)))
     server.looks = 9
     server.show(DRAFT, 16, 14)
     await status.start()
@@ -344,10 +341,8 @@ async def test_a_turn_that_is_over_before_it_is_looked_at_rests_by_its_report(
 async def test_one_change_without_a_new_word_is_no_animation(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a shell's prompt that comes back: what it prints next is still looked at."""
     monkeypatch.setattr("gshtui.programs.session.status_watcher._SETTLED", 3600.0)
-    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
     server, clock = SilentServer(), [time.time()]
-    claude = profiles.load(Path("/nonexistent")).get("claude")
-    status = CliStatus(server, row, claude, lambda _: None, clock=lambda: clock[0])
+    status = stand_in(server, clock=lambda: clock[0])
     server.looks, server.shown = 9, BUSY
     await status.start()
     try:
@@ -366,11 +361,8 @@ async def test_one_change_without_a_new_word_is_no_animation(monkeypatch: pytest
 
 async def test_that_a_question_was_answered_is_seen_as_soon_as_its_screen_shows_it() -> None:
     """No program reports that, and tmux would tell of the output a second later, or not at all."""
-    began = time.time() - 60
-    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=began)
     server, clock = SilentServer(), [time.time()]
-    claude = profiles.load(Path("/nonexistent")).get("claude")
-    status = CliStatus(server, row, claude, lambda _: None, clock=lambda: clock[0])
+    status = stand_in(server, clock=lambda: clock[0])
     server.looks, server.shown = 9, QUESTION
     await status.start()
     try:
@@ -389,10 +381,8 @@ async def test_that_a_question_was_answered_is_seen_as_soon_as_its_screen_shows_
 
 
 async def test_an_answer_counts_until_its_program_has_read_it_whatever_moves_beside_the_question() -> None:
-    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
     server, clock = SilentServer(), [time.time()]
-    claude = profiles.load(Path("/nonexistent")).get("claude")
-    status = CliStatus(server, row, claude, lambda _: None, clock=lambda: clock[0])
+    status = stand_in(server, clock=lambda: clock[0])
     server.looks, server.shown = 9, QUESTION
     server.watch_keys("%0", status._on_keys)  # pyright: ignore[reportPrivateUsage]
     await status._look()  # pyright: ignore[reportPrivateUsage]
@@ -410,11 +400,9 @@ async def test_an_answer_counts_until_its_program_has_read_it_whatever_moves_bes
 
 async def test_an_answer_counts_until_the_source_of_the_question_has_noticed_it() -> None:
     """Its screen shows that it is answered; what asked tells of that a moment later. Without an Enter, it is hidden."""
-    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
     server, clock = SilentServer(), [time.time()]
-    claude = profiles.load(Path("/nonexistent")).get("claude")
     asks = Told(Evidence(Rank.PROTOCOL, "protocol", "waiting", clock[0] - 5))
-    status = CliStatus(server, row, claude, lambda _: None, clock=lambda: clock[0], sources=(asks,))
+    status = stand_in(server, clock=lambda: clock[0], sources=(asks,))
     server.looks = 9
     for before, pressed, expected in (
         (QUESTION, False, "waiting"),
@@ -519,10 +507,8 @@ async def test_a_question_that_is_reported_is_looked_at_at_once(monkeypatch: pyt
     """That it was answered can be seen only after it was seen itself."""
     monkeypatch.setattr("gshtui.programs.session.status_watcher._LOOKS_APART", 3600.0)
     monkeypatch.setattr("gshtui.programs.session.status_watcher._CLOSELY", 3600.0)
-    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
     server = SilentServer()
-    claude = profiles.load(Path("/nonexistent")).get("claude")
-    status = CliStatus(server, row, claude, lambda _: None)
+    status = stand_in(server)
     server.looks = 9
     await status.start()
     try:
@@ -584,10 +570,8 @@ async def test_what_it_asks_at_its_start_belongs_to_no_turn() -> None:
 @pytest.mark.parametrize(("shown", "said"), [("● Fetched (5s)", "idle"), ("● Fetched (6s)", "thinking")])
 async def test_a_time_that_stood_while_it_worked_does_not_pass(shown: str, said: str) -> None:
     """It is the row of something that is over; one that has just come may be a clock."""
-    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
     server, source, clock = SilentServer(), Told(), [time.time()]
-    claude = profiles.load(Path("/nonexistent")).get("claude")
-    status = CliStatus(server, row, claude, lambda _: None, sources=(source,), clock=lambda: clock[0])
+    status = stand_in(server, sources=(source,), clock=lambda: clock[0])
     server.looks = 9
     server.show(("● Fetched (5s)", *BUSY), 2, 31)
     await status.start()
