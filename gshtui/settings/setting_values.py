@@ -45,6 +45,8 @@ class SettingsTable(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
 
 
+_KEY_LENGTH = 24
+"""Characters of the shortest key that has no known beginning."""
 _V = TypeVar("_V", bound=dict[str, Any])
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _SECRET = re.compile(
@@ -57,6 +59,11 @@ _SECRET_NAME = re.compile(r"(^|[_-])(apikey|key|secret|password|passwd|token)$")
 def looks_secret(value: object) -> bool:
     """Whether text has the shape of an API key or token of a known service."""
     return isinstance(value, str) and _SECRET.search(value) is not None
+
+
+def may_be_key(word: str) -> bool:
+    """Whether a word may be an API key: it has the shape of one, or is long, without a slash and with a digit."""
+    return looks_secret(word) or (len(word) >= _KEY_LENGTH and "/" not in word and any(map(str.isdigit, word)))
 
 
 def names_secret(key: str) -> bool:

@@ -242,6 +242,26 @@ async def test_keys_behind_a_command_wait_for_it_a_moment_only() -> None:
         app.late.set()
 
 
+async def test_an_api_key_pasted_for_what_could_not_be_opened_stands_nowhere() -> None:
+    app = Window()
+    async with app.run_test() as pilot:
+        for pasted, given_back in (
+            ("sk-ant-api03-abcdefghijklmnop", []),
+            (
+                "try 0123456789abcdef0123456789abcdef with src/a_module_of_the_parser_2.py",
+                ["try  with src/a_module_of_the_parser_2.py"],
+            ),
+        ):
+            app.late.clear()
+            app.screen.query_one("#two").focus()
+            await pilot.pause()
+            app.post_message(key("f4"))
+            app.post_message(events.Paste(pasted))
+            app.late.set()
+            await app.told()
+            assert app.given_back == given_back
+
+
 async def test_keys_for_what_could_not_be_opened_go_nowhere() -> None:
     app = Window()
     async with app.run_test() as pilot:

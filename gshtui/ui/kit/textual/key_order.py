@@ -4,13 +4,14 @@ Textual routes a key to whatever has the focus when the app reads it, while the 
 through the widgets; typed fast, or on a busy machine, a letter behind a key that moves the focus would be lost, or land
 in a prompt and be sent. Here a key waits until the one before, the focus that it moved, the screen that it opened and
 the work that it began to bring something to the front are done. What waits for `LONGEST` was meant for something that
-is not there: its text goes to the input, not sent, other keys nowhere, and the person is told. Owns the keys that wait;
-refuses everything but keys and pastes.
+is not there: its text goes to the input, not sent and without API keys, other keys nowhere, and the person is told.
+Owns the keys that wait; refuses everything but keys and pastes.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
@@ -30,6 +31,7 @@ MOMENT = 0.3
 """Seconds that a key waits for a command, which opens something as a rule within that time, or nothing at all."""
 _LATE = 0.25
 """Seconds behind its time after which a timer says that this program was busy itself, and not what it waited for."""
+_WORD = re.compile(r"\S+")
 _SCREENS = 3
 """Screens that one key may open, one out of the other, and that the next key waits for."""
 
@@ -108,13 +110,16 @@ class KeyOrder:
         """Give back the text of the keys that wait, and say so: what they were meant for does not come."""
         if not self._waiting:
             return
-        text = _text(self._waiting)
+        written = _text(self._waiting)
+        text = _without_keys(written)
         keys = counted(len(self._waiting), "key")
         self._waiting.clear()
         if text:
             self._give_back(text)
         went = "What you typed is in the input, not sent" if text else f"Ignored {keys}"
         words = f"{went}: the dialog that was opening did not open."
+        if text != written:
+            words += " What may be an API key was dropped: paste it again."
         self._app.notify(words, severity="warning", markup=False, timeout=8)
 
     async def _next(self) -> None:
@@ -215,6 +220,13 @@ def _text(keys: Iterable[Typed]) -> str:
         elif key.is_printable:
             text += key.character or ""
     return text.strip()
+
+
+def _without_keys(text: str) -> str:
+    """The text without words that may be API keys: they may have been meant for a field that hides them."""
+    from gshtui.settings.setting_values import may_be_key  # loaded by then
+
+    return _WORD.sub(lambda word: "" if may_be_key(word[0]) else word[0], text).strip()
 
 
 def _has_messages(pump: MessagePump) -> bool:
