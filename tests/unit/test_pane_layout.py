@@ -63,15 +63,37 @@ def test_panes_without_room_below_each_other_are_left_out() -> None:
     assert arrange(PaneLayout(), 200, 12).right_panes == (SHELL, CONTEXT)
 
 
+@pytest.mark.parametrize("width", [180, 200, 250])
+def test_a_wide_window_keeps_the_text_where_it_is_while_panes_come(width: int) -> None:
+    calm = PaneLayout().at_start()
+    steps = [
+        calm,
+        calm.with_empty(frozenset((AGENTS, SHELL)), ""),
+        calm.with_empty(frozenset((SHELL,)), ""),
+        PaneLayout(),
+    ]
+    places = [
+        (found.left + bool(found.left) + found.free[0], found.right + bool(found.right) + found.free[1])
+        for found in (arrange(step, width, 50) for step in steps)
+    ]
+    assert len(set(places)) == 1 and all(places[0])
+    assert arrange(calm.with_sides(shown=False), width, 50).free == (0, 0), "what is hidden needs no place"
+
+
+def test_a_place_is_kept_for_the_agents_only_if_the_text_has_enough_without_it() -> None:
+    assert arrange(PaneLayout().at_start(), 150, 50).free == (0, 40)
+    assert arrange(PaneLayout().at_start(), 120, 35).free == (0, 0)
+
+
 @given(layouts, st.integers(1, 400), st.integers(1, 120))
 def test_nothing_is_wider_than_the_terminal(layout: PaneLayout, width: int, height: int) -> None:
     found = arrange(layout, width, height)
     edges = bool(found.left and found.centre) + bool(found.right and found.centre)
-    centre = width - found.left - found.right - edges
+    centre = width - found.left - found.right - edges - sum(found.free)
     assert centre >= 0
     if not found.centre:
         assert centre == 0
-    elif found.left or found.right:
+    elif found.left or found.right or any(found.free):
         assert centre >= MIN_CENTRE
     assert len(found.weights) == len(found.right_panes)
     assert bool(found.right_panes) == bool(found.right)

@@ -56,6 +56,10 @@ class PaneLayout(msgspec.Struct, frozen=True):
             return pane not in self.hidden
         return pane in (self.peeked if pane in self.empty else self.opened)
 
+    def will_show(self, pane: str, width: int) -> bool:
+        """Whether this pane is shown in a terminal of this width, or in a wide one will be once it has content."""
+        return self.shown(pane, width) or (width >= WIDE and pane not in self.hidden)
+
     def at_start(self) -> PaneLayout:
         """As the next window has it at first, before it is known what there is to show."""
         return replace(self, zoomed="", empty=SIDES, peeked=frozenset[str]())
@@ -125,6 +129,8 @@ class Arrangement(msgspec.Struct, frozen=True):
     """Whether there is only room for the input and the end of the conversation."""
     strip: tuple[str, ...] = ()
     """The panes of the right side that are a row above the input."""
+    free: tuple[int, int] = (0, 0)
+    """Columns at the left and right of the centre, for panes that will be there once they have content."""
 
 
 def arrange(layout: PaneLayout, width: int, height: int) -> Arrangement:
@@ -138,19 +144,15 @@ def arrange(layout: PaneLayout, width: int, height: int) -> Arrangement:
         return Arrangement(0, width, (layout.zoomed,), (1,), centre=False, **frame)
     if layout.zoomed in LEFT:
         return Arrangement(width, 0, (), (), centre=False, **frame)
-    share = 15 if right_panes else 29
-    left = 0
-    if layout.shown("agents", width) and not layout.zoomed:
-        left = _column(layout.left, min(width * share // 100, width - 1 - STAGE), 20, 36)
-    fitting = min(width * 26 // 100, width - (left or -1) - 2 - STAGE)
-    right = _column(layout.right, fitting, 28, 56) if right_panes and not layout.zoomed else 0
-    if left and width - left - 1 < MIN_CENTRE + 14:
-        left = 0
-    if left and not layout.left:  # names are long, and lines of text need no more room
-        left = max(left, min(_WIDE_LIST, width - (right + 1 if right else 0) - 1 - _TEXT))
-    spare = width - (left + 1 if left else 0) - 1 - MIN_CENTRE
-    if right and right > spare:
-        right = spare if spare >= MIN_SIDE + 10 else 0
+    left, right, free = 0, 0, (0, 0)
+    if not layout.zoomed:
+        agents = layout.shown("agents", width)
+        others = any(layout.will_show(pane, width) for pane in RIGHT)
+        left, right = _columns(layout, width, agents=layout.will_show("agents", width), others=others)
+        if not agents and width - left - right - 2 < _TEXT:
+            left, right = _columns(layout, width, agents=False, others=others)
+        free = (0 if agents or not left else left + 1, 0 if right_panes or not right else right + 1)
+        left, right = left if agents else 0, right if right_panes else 0
     shown = right_panes if right else ()
     room = width < WIDE and width >= _STRIP[0] and height >= _STRIP[1]
     gone = layout.hidden >= SIDES
@@ -160,7 +162,23 @@ def arrange(layout: PaneLayout, width: int, height: int) -> Arrangement:
         *others, last = weights
         chart = min(_CHART, rows * last // sum(weights))
         weights = (*(weight * (rows - chart) for weight in others), chart * sum(others))
-    return Arrangement(left, right, shown, weights, strip=strip, **frame)
+    return Arrangement(left, right, shown, weights, strip=strip, free=free, **frame)
+
+
+def _columns(layout: PaneLayout, width: int, *, agents: bool, others: bool) -> tuple[int, int]:
+    """Those of the left and the right side, where these panes are there; 0 where they have no room."""
+    share = 15 if others else 29
+    left = _column(layout.left, min(width * share // 100, width - 1 - STAGE), 20, 36) if agents else 0
+    fitting = min(width * 26 // 100, width - (left or -1) - 2 - STAGE)
+    right = _column(layout.right, fitting, 28, 56) if others else 0
+    if left and width - left - 1 < MIN_CENTRE + 14:
+        left = 0
+    if left and not layout.left:  # names are long, and lines of text need no more room
+        left = max(left, min(_WIDE_LIST, width - (right + 1 if right else 0) - 1 - _TEXT))
+    spare = width - (left + 1 if left else 0) - 1 - MIN_CENTRE
+    if right > spare:
+        right = spare if spare >= MIN_SIDE + 10 else 0
+    return left, right
 
 
 def _column(chosen: int, fitting: int, least: int, most: int) -> int:

@@ -119,7 +119,10 @@ class WorkbenchScreen(Screen[None]):
         }
         self.strip = PaneStrip([self.panes[name] for name in RIGHT], self.action_pane)
         self.offer = SessionOffer(front)
-        self.middle = Vertical(self.deck, Center(self.offer), self.strip, centre.below, id="centre")
+        self._offered = Center(self.offer)
+        self._free = (0, 0)
+        """Columns that text and input leave left and right of them, for panes to come."""
+        self.middle = Vertical(self.deck, self._offered, self.strip, centre.below, id="centre")
         self._frame = PaneFrame(self.panes, self.middle)
         self._keybar = KeyBar(self.input, centre.below)
         self.header.changed = self.address
@@ -180,6 +183,7 @@ class WorkbenchScreen(Screen[None]):
             self._displaced = None
 
     def _laid_out(self, _: Screen[Any]) -> None:
+        self._leave_free()  # a tab may show its agent in another way
         self._edge = self.input.region  # asked for before a layout, it would keep widgets from being told their sizes
         self._keybar.stand_below(self._edge.x)
         self._place_notices()
@@ -208,6 +212,15 @@ class WorkbenchScreen(Screen[None]):
         self.deck.bar.display = found.tabs
         self.set_class(found.compact, "-compact")
         self.strip.offer(found.strip)
+        self._free = found.free
+        self._leave_free()
+
+    def _leave_free(self) -> None:
+        """What is no text has all the columns until then."""
+        left, right = self._free
+        text = self.deck.front == CHAT or isinstance(self.deck.front_widget, PromptWalker)
+        for widget in (self.deck.body, self._offered, self.centre.below):
+            widget.styles.margin = (0, right, 0, left) if text or widget is not self.deck.body else 0
 
     def _pane_changed(self) -> None:
         empty = frozenset(name for name, pane in self.panes.items() if pane.is_empty)
@@ -253,6 +266,7 @@ class WorkbenchScreen(Screen[None]):
 
     @on(Deck.Turned)
     def _turned(self) -> None:
+        self._leave_free()
         self.address()
         self.refresh_bindings()
         self.call_after_refresh(self.centre.below.approvals.look_again)
