@@ -261,8 +261,6 @@ class Question(msgspec.Struct, frozen=True):
     """What would be lost, a sentence each."""
     note: str = ""
     """What makes it less final, such as how long it can be undone."""
-    preview: Receipt | None = None
-    """The cut that it would make; shown item by item in place of title and text."""
     doing: str = ""
     """Shown after the person agrees, if the command takes a while."""
     quoted: str = ""
@@ -303,7 +301,14 @@ class TalkView(msgspec.Struct, frozen=True):
     name: str = ""
 
 
-View = AttachView | ProgramView | TalkView | ToastView
+class CutPreview(msgspec.Struct, frozen=True):
+    """A window shows what a cut would do, item by item, and offers to make it."""
+
+    receipt: Receipt
+    note: str = ""
+
+
+View = AttachView | CutPreview | ProgramView | TalkView | ToastView
 
 
 class SandboxUse(msgspec.Struct, frozen=True):

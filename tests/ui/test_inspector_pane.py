@@ -319,7 +319,7 @@ MENU_WORDS = {"compact": "compaction", "prune": "pruning", "clear": "starting"}
 
 @pytest.mark.parametrize(("kind", "pane"), combined(tuple(CUT_KEYS), tuple(PANES)))
 async def test_a_cut_typed_by_key_and_by_menu_is_the_same(kind: str, pane: str) -> None:
-    """The same preview with the same note, and the same cut once it is confirmed."""
+    """Keys and menus show the same preview, and make the cut once it is applied; typed, it is made at once."""
     service = RecordedContexts()
     app = Window(service=service)
     there, menu = PANES[pane]
@@ -329,16 +329,18 @@ async def test_a_cut_typed_by_key_and_by_menu_is_the_same(kind: str, pane: str) 
     async with at_rest(app, (100, 40)) as pilot:
         app.feed(*recorded.STARTED, *recorded.TURN)
         await pressed(pilot, there)
-        for way in ((key,), (menu, *MENU_WORDS[kind], "enter"), ()):
-            if way:
-                await pressed(pilot, *way)
-            else:
-                app.run_command(LINES[kind])
-                await settled(pilot)
+        for way in ((key,), (menu, *MENU_WORDS[kind], "enter")):
+            await pressed(pilot, *way)
             assert isinstance(app.screen, ReceiptScreen) and app.screen.kind == "preview"
             shown.append(" ".join(str(static.render()) for static in app.screen.query(Static) if static.display))
             await pressed(pilot, "ctrl+s")
-    assert shown[0] == shown[1] == shown[2] and "takes effect with the next request" in shown[0]
+        app.run_command(LINES[kind])
+        await settled(pilot)
+        assert not isinstance(app.screen, ReceiptScreen)
+        app.run_command(f"{LINES[kind]} preview=true")
+        await settled(pilot)
+        assert isinstance(app.screen, ReceiptScreen) and len(service.done) == 3
+    assert shown[0] == shown[1] and "takes effect with the next request" in shown[0]
     assert service.done == [("cut", "main", kind)] * 3
 
 

@@ -13,11 +13,11 @@ from pydantic import Field
 from gshtui.bus.context_data import Block, CutKind, Receipt
 from gshtui.commands.declaration import (
     AnyAction,
+    CutPreview,
     Invocation,
     Mark,
     Outcome,
     Parameters,
-    Question,
     Returns,
     ToastView,
     UsageError,
@@ -206,7 +206,7 @@ class TuneContext(ToolParameters, Returns[ContextLimits]):
 _KINDS: dict[type[CutParameters], CutKind] = {CompactContext: "compact", PruneContext: "prune", ClearContext: "clear"}
 _DONE = {"compact": "Compacted", "prune": "Pruned", "clear": "Cleared"}
 _FROM_NOW = "It takes effect with the next request. You can undo it at any time: the conversation itself is kept."
-_ESTIMATES = "The model writes the summary once you confirm; until then the sizes are estimates."
+_ESTIMATES = "The model writes the summary once you apply it; until then the sizes are estimates."
 
 
 class CutCommands:
@@ -238,23 +238,10 @@ class CutCommands:
 
     def _cutting(self, parameters: type[CutParameters], key: str) -> AnyAction:
         def of(row: ShownContext) -> CutParameters:
-            return parameters(agent=Word(row.agent))
+            return parameters(agent=Word(row.agent), preview=True)
 
         where = [Where(f"{pane}.{key}", of) for pane in ("context", "inspector")]
-        return action(parameters, self._cut, _render_receipt, asks=self._ask, shows=self._said, where=where)
-
-    @context_errors
-    async def _ask(self, invocation: Invocation, parameters: CutParameters) -> Question | None:
-        """Return what it would do, item by item; nothing for a preview."""
-        if parameters.preview:
-            return None
-        agent = await self._rights.target(invocation, parameters.agent)
-        kind = _KINDS[type(parameters)]
-        receipt = await (await self._contexts.editor(agent)).preview(agent, kind)
-        compacts = kind == "compact"
-        note = f"{_ESTIMATES} {_FROM_NOW}" if compacts else _FROM_NOW
-        doing = f"Compacting {await self._rights.called(agent)} …" if compacts else ""
-        return Question(parameters, note=note, preview=receipt, doing=doing)
+        return action(parameters, self._cut, _render_receipt, shows=self._said, where=where)
 
     @context_errors
     async def _cut(self, invocation: Invocation, parameters: CutParameters) -> Receipt:
@@ -268,11 +255,11 @@ class CutCommands:
 
     async def _said(self, _invocation: Invocation, receipt: Receipt) -> View | None:
         if not receipt.id:
-            return None
+            return CutPreview(receipt, f"{_ESTIMATES} {_FROM_NOW}" if receipt.kind == "compact" else _FROM_NOW)
         name = await self._rights.called(receipt.agent)
         sizes = f"{units.tokens(receipt.tokens_before)} → {units.tokens(receipt.tokens_after)} tokens"
         done = f"{_DONE.get(receipt.kind, 'Cut')} {name}: {sizes}."
-        said = " ".join([done, *receipt.steps[-1:], "Its receipt is in the timeline."])  # the receipt has all steps
+        said = " ".join([done, "`/undo` to take it back.", *receipt.steps[-1:]])  # the receipt has all steps
         return ToastView(said, 8 if receipt.steps else None)
 
     async def _pin(self, invocation: Invocation, parameters: PinBlock) -> PinnedBlock:

@@ -12,7 +12,6 @@ from gshtui.bus.context_data import SECTIONS, Block, Difference, Iteration, Rece
 from gshtui.context.assembly.prompt_cache import CacheEntry, ledger
 from gshtui.context.views import Carry, ContextView, Forecast, WhatIf
 from gshtui.text import units
-from gshtui.text.markdown_table import cell
 from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.text.units import counted, money
 
@@ -340,9 +339,8 @@ def cuts_table(receipts: Sequence[Receipt]) -> str:
     return table(("id", "kind", "ago", "tokens", "by", ""), rows)
 
 
-def receipt(of: Receipt, limit: int = 40, *, aloud: bool = False) -> str:
-    """A cut's effect or, without an id, its preview: item by item. `aloud`: others' words keep marks of Markdown."""
-    kept = cell if aloud else str
+def receipt(of: Receipt, limit: int = 40) -> str:
+    """A cut's effect or, without an id, its preview: item by item."""
     what = f"{of.kind} {of.id}" if of.id else f"{of.kind} (preview: nothing changed)"
     when = f", {ago(of.at)} ago" if of.at and of.id else ""
     by = f" by {of.by}" if of.by else ""
@@ -350,7 +348,7 @@ def receipt(of: Receipt, limit: int = 40, *, aloud: bool = False) -> str:
         f"{what} of {of.agent}{by}{when}" + (" — undone" + (f" by {of.undone_by}" if of.undone_by else "")) * of.undone
     ]
     if of.why:
-        lines.append(kept(visible(of.why)))
+        lines.append(visible(of.why))
     saved = of.tokens_before - of.tokens_after
     size = f"{units.tokens(of.tokens_before)} → {units.tokens(of.tokens_after)} tokens ({units.change(-saved)})"
     if of.messages_before:
@@ -360,7 +358,7 @@ def receipt(of: Receipt, limit: int = 40, *, aloud: bool = False) -> str:
         lines.append(f"A request then costs {money(of.request_after)} instead of {money(of.request_before)}.")
     if of.id and (of.cost or of.seconds):
         lines.append(f"It took {of.seconds:.1f} s and cost {money(of.cost)}.")
-    lines += [f"- {kept(visible(said))}" for said in (*of.steps, *of.notes)]
+    lines += [f"- {visible(said)}" for said in (*of.steps, *of.notes)]
     if of.items:
         counts = {
             fate: sum(1 for item in of.items if item.fate == fate) for fate in dict.fromkeys(i.fate for i in of.items)
@@ -370,10 +368,10 @@ def receipt(of: Receipt, limit: int = 40, *, aloud: bool = False) -> str:
         rows = [
             [
                 item.fate,
-                kept(one_line(item.source) if aloud else cut_short(item.source)),
+                cut_short(item.source),
                 units.tokens(item.before),
                 units.tokens(item.after),
-                kept(one_line(item.why)),
+                one_line(item.why),
             ]
             for item in telling
         ]

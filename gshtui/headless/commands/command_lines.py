@@ -157,7 +157,7 @@ async def _asking(hub: Hub, line: str, person: LinePerson, progress: Progress) -
 
     async def agrees(question: Question) -> bool:
         progress.clear()
-        return ask_yes_no(question_text(question, aloud=True))
+        return ask_yes_no(question_text(question))
 
     if await person.leaves_to_turn(hub, line):
         return Outcome(None, "")

@@ -58,7 +58,6 @@ from gshtui.store.sessions.session_calls import ResumeSession
 from gshtui.system.caller_environment import working_for
 from gshtui.system.processes import process_limits
 from gshtui.system.tasks import start_job
-from gshtui.text.verbatim import bare
 
 ALIVE_EVERY = 0.5
 """Seconds after which the other side is told that its command still runs."""
@@ -393,19 +392,8 @@ def _send(connection: HubConnection, fields: Mapping[str, Any]) -> None:
     connection.send(json.dumps(fields, default=str).encode() + b"\n")
 
 
-def question_text(question: Question, *, aloud: bool = False) -> str:
-    """The question as a terminal shows it: the losses first, then the text and the note.
-
-    Only a cut's preview is Markdown, and read as such where it is read aloud.
-    """
+def question_text(question: Question) -> str:
+    """The question as a terminal shows it: the losses first, then the text and the note."""
     said = [*question.losses, question.text, question.note, question.title or "Do it?"]
     text = " ".join(filter(None, said))
-    if question.quoted:
-        return f"{question.quoted}\n{text}"
-    if question.preview is None:
-        return text
-    from gshtui.context.commands.tables import receipt
-    from gshtui.text.plain_reading import heard
-
-    shown = receipt(question.preview, limit=12, aloud=aloud)
-    return f"{heard(shown) if aloud else bare(shown)}\n\n{text}"
+    return f"{question.quoted}\n{text}" if question.quoted else text

@@ -19,6 +19,7 @@ from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.commands.declaration import (
     AttachView,
     CommandError,
+    CutPreview,
     Incomplete,
     Outcome,
     ProgramView,
@@ -38,7 +39,6 @@ from gshtui.ui.kit.widgets.dialogs import ConfirmScreen
 from gshtui.ui.window.features import action_of, opening_key
 
 if TYPE_CHECKING:
-    from gshtui.bus.context_data import Receipt
     from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 SHORT = 160
@@ -167,7 +167,7 @@ class CommandRunner:
         except Exception as error:
             self._failed(run.title, error, typed=run.typed, unsent=run.unsent)
         else:
-            self._show(run.title, outcome, typed=run.typed)
+            self._show(run.title, outcome, typed=run.typed, value=parameters)
         if run.then is not None:
             run.then()
 
@@ -185,9 +185,6 @@ class CommandRunner:
         return await answer
 
     def _ask(self, question: Question, agreed: Callable[[], None], refused: Callable[[], None] = lambda: None) -> None:
-        if question.preview is not None:
-            self._preview(question.preview, question.note, agreed, refused)
-            return
         screen = ConfirmScreen(
             question.title,
             question.text,
@@ -198,16 +195,15 @@ class CommandRunner:
         )
         self._app.push_screen(screen, lambda yes: agreed() if yes else refused())
 
-    def _preview(self, receipt: Receipt, hint: str, agreed: Callable[[], None], refused: Callable[[], None]) -> None:
+    def _preview(self, view: CutPreview, value: Returns[object]) -> None:
+        from gshtui.context.commands.cut_commands import CutParameters
         from gshtui.ui.context.receipt_screen import ReceiptDecision, ReceiptScreen
 
         def decided(answer: ReceiptDecision | None) -> None:
-            if answer is not None and answer.action == "do":
-                agreed()
-            else:
-                refused()
+            if answer is not None and answer.action == "do" and isinstance(value, CutParameters):
+                self._app.perform(value.model_copy(update={"preview": False}))
 
-        self._app.push_screen(ReceiptScreen(receipt, self._text, "preview", hint), decided)
+        self._app.push_screen(ReceiptScreen(view.receipt, self._text, "preview", view.note), decided)
 
     async def _text(self, hash: str) -> str:
         """A block's text. Raises `NotReady`, `CommandError`."""
@@ -243,7 +239,7 @@ class CommandRunner:
         with contextlib.suppress(ExpectedError):  # the call is gone, or the record is busy
             await self._app.bridge.call(note)
 
-    def _show(self, title: str, outcome: Outcome, *, typed: bool) -> None:
+    def _show(self, title: str, outcome: Outcome, *, typed: bool, value: Returns[object] | None = None) -> None:
         if typed:
             self._tell_room(title, failed=outcome.is_error)
         if outcome.shown:
@@ -268,7 +264,9 @@ class CommandRunner:
                 self._app.post_message(OpenTerminal(OpenTerminal.SHARED, command=command))
             case ToastView() as view:
                 self._toast(view, typed=typed)
-            case None if typed and text and self._app.show_outcome(_slashed(title), text, failed=outcome.is_error):
+            case CutPreview() as view if value is not None:
+                self._preview(view, value)
+            case CutPreview() | None if typed and text and self._shown(title, text, failed=outcome.is_error):
                 pass
             case None if outcome.is_error:
                 self._app.notify(text, title=title, severity="error", markup=False, timeout=8)
@@ -280,6 +278,10 @@ class CommandRunner:
                 self._app.notify(text, markup=False)
             case _:
                 pass
+
+    def _shown(self, line: str, text: str, *, failed: bool) -> bool:
+        """Show it in the conversation; False: there is none."""
+        return self._app.show_outcome(_slashed(line), text, failed=failed)
 
     def _as_typed(self, text: str) -> str:
         """Our own words to the person: a command that they name has its slash, as in the input."""
@@ -323,6 +325,6 @@ class CommandRunner:
         else:
             report_unexpected("a command", error)
             text = f"`{title}` failed: {type(error).__name__}: {error}"
-        if typed and self._app.show_outcome(_slashed(title), text, failed=True):
+        if typed and self._shown(title, text, failed=True):
             return
         self._app.notify(text, severity="error", markup=False, timeout=8)
