@@ -134,6 +134,13 @@ async def test_the_title_tells_the_count_beside_the_estimate() -> None:
     assert "Reconstructed from its transcript" in lines(foreign)[0]
 
 
+async def test_the_title_has_no_figures_of_a_model_without_one() -> None:
+    state = await shown(at="it3")
+    assert state.view is not None
+    said = inspector_title(replace(state, view=replace(state.view, provider="offline")), "main", 200).plain
+    assert not any(word in said for word in ("compacts", "$", "k of ", "counted by the provider"))
+
+
 async def test_a_comparison_names_what_came_went_and_changed() -> None:
     service = RecordedContexts()
     old, new = await service.view("main", "it3"), await service.view("main", "")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import ContextAssembled, TurnFinished, UsageReported
+from gshtui.bus.events.agent_events import ContextAssembled, ModelChanged, TurnFinished, UsageReported
 from gshtui.bus.events.context_events import ContextCut, CutFailed, CutUndone, OutputTruncated
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.messages import Usage
@@ -99,6 +99,14 @@ def test_what_the_record_held_comes_before_what_is_new() -> None:
     early = replace(PRUNED, id="early", kind="truncate", at=iterations()[1].at - 5)
     assert [mark.sign for mark in restored(TimelineState("main"), iterations(), [early], S).marks][1] == "T"
     assert restored(TimelineState("main", session="else"), iterations(), [], S).marks == ()
+
+
+def test_without_a_model_there_is_neither_a_window_nor_a_forecast() -> None:
+    state = foretold(after(sent(1)), 2, 10, 160_000)
+    for provider, has in (("anthropic", True), ("offline", False)):
+        state = reduce(state, ModelChanged(agent="main", provider=provider, model="m", window=200_000))
+        said = draw_timeline(state.drawn, TimelineRange(), 60, 12).plain
+        assert ("compacts" in said) is ("of 200k" in said) is ("┄" in said) is has
 
 
 def test_another_conversation_begins_an_empty_timeline() -> None:

@@ -53,9 +53,9 @@ class ContextState(msgspec.Struct, frozen=True):
     """The estimate as the provider would count it; 0: unknown."""
     window: int = 0
     trigger: int = 0
+    """Tokens at which a compaction starts; 0: unknown."""
     modelless: bool = False
     """No model is connected: a window, a trigger and a count would be nobody's."""
-    """Tokens at which a compaction starts; 0: unknown."""
     iteration: int = 0
     usage: Usage | None = None
     """The provider's count for this assembly; `None`: not yet."""

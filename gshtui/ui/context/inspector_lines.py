@@ -355,7 +355,9 @@ def _comparison(state: InspectorState) -> str:
 
 
 def size_line(view: ContextView, width: int) -> Content:
-    """The meter, the estimate and the provider's count, as far as there is room."""
+    """The meter, the estimate and the provider's count, as far as there is room; without a model, its size alone."""
+    if view.provider == "offline":
+        view = msgspec.structs.replace(view, window=0, trigger=0, iteration=None)
     used = input_tokens(view.iteration) or view.expected or view.tokens
     parts = (
         [Content.assemble(context_meter(used, view.window, view.trigger, METER), " ")]

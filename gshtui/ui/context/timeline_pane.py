@@ -257,7 +257,7 @@ class TimelinePane(Pane):
         self.label(str(len(marks)) if marks else "")
         if marks:
             self.look = fitted(self._fitting(), len(marks), self.columns)
-            self.show(draw_timeline(self.state, self.look, self.columns, self.rows, self.has_focus))
+            self.show(draw_timeline(self.state.drawn, self.look, self.columns, self.rows, self.has_focus))
         else:
             self.show(None)
 

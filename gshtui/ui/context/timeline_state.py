@@ -90,6 +90,13 @@ class TimelineState(msgspec.Struct, frozen=True):
     turns_left: int | None = None
     """Forecast turns until the next compaction; `None`: unknown."""
     per_turn: int = 0
+    modelless: bool = False
+    """No model is connected: a window and a trigger would be nobody's."""
+
+    @property
+    def drawn(self) -> TimelineState:
+        """As it is shown."""
+        return replace(self, window=0, trigger=0) if self.modelless else self
 
 
 def reduce(state: TimelineState, event: Event) -> TimelineState:
@@ -121,9 +128,10 @@ def reduce(state: TimelineState, event: Event) -> TimelineState:
         case ContextTuned():
             return replace(state, trigger=event.trigger or state.trigger)
         case ModelChanged():
-            return replace(state, window=event.window or state.window)
+            return replace(state, window=event.window or state.window, modelless=event.provider == "offline")
         case SessionOpened():
-            return state if event.session == state.session else TimelineState(state.agent, session=event.session)
+            fresh = TimelineState(state.agent, session=event.session, modelless=state.modelless)
+            return state if event.session == state.session else fresh
         case _:
             return _cut(state, event)
 
