@@ -367,12 +367,12 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     @property
     def said(self) -> str:
-        """The line of its report that says most: what was wrong where it failed, else the first one."""
-        from gshtui.text.last_lines import first_line, last_lines  # not before the first letter
+        """The line of its report that says most: what was wrong where it failed, else the last one."""
+        from gshtui.text.last_lines import last_line, last_lines  # not before the first letter
         from gshtui.text.marked_words import unmarked_line
 
         failed = self.status in ("failed", "lost")
-        return last_lines(self.report, 1) if failed else unmarked_line(first_line(self.report))
+        return last_lines(self.report, 1) if failed else unmarked_line(last_line(self.report))
 
     @property
     def screen_is_guessed(self) -> bool:

@@ -33,9 +33,9 @@ def last_lines(text: str, most: int = 2) -> str:
     return " · ".join(([line for line in said if _WRONG.search(line)] or said)[-most:])
 
 
-def first_line(text: str) -> str:
-    """The first line that has words."""
-    return next((line for line in text.splitlines() if any(map(str.isalnum, line))), "")
+def last_line(text: str) -> str:
+    """The last line that has words."""
+    return next((line for line in reversed(text.splitlines()) if any(map(str.isalnum, line))), "")
 
 
 def _unframed(line: str) -> str:

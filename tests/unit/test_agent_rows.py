@@ -130,7 +130,7 @@ def test_a_list_of_agents_says_who_and_how_and_keeps_the_evidence_for_the_detail
             socket="ssh://box/gsh",
             status_at=0,
         ),
-        agent_row(id="0003", name="docs", status="idle", report="# **Two** `Findings`", unread=2, status_at=0),
+        agent_row(id="0003", name="docs", status="idle", report="# Parser\n\n- **Two** `Findings`\n```", unread=2, status_at=0),
     ]
     table = bare_columns(agent_tables.agents_table([AgentState(row) for row in rows])).splitlines()
     assert [" ".join(line.split()) for line in table] == [

@@ -149,7 +149,7 @@ def test_the_end_of_what_the_marked_agent_said_takes_the_rows_that_a_wide_list_l
         shown = [line.plain.split("⟨")[0].strip() for line in lines[len(bare) :]]
         count = max(0, rows - len(bare) - 1)
         assert shown == (["", *(f"line {n}" for n in range(50 - count, 50))] if count else [])
-    assert "line 49" not in "".join(line.plain for line in draw_agents(listing, 40, NOW, "0009", 30)[0])
+    assert "line 48" not in "".join(line.plain for line in draw_agents(listing, 40, NOW, "0009", 30)[0])
 
 
 def test_what_is_asked_keeps_its_file_and_is_whole_where_there_are_rows() -> None:
