@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
@@ -11,7 +12,10 @@ from msgspec.structs import replace
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.agent_reducer import local_row
 from gshtui.bus.bus import Bus
+from gshtui.commands.declaration import Caller, Invocation
+from gshtui.fleet.commands.agent_outcomes import AgentOutcomes
 from gshtui.fleet.core import agent_tables
+from gshtui.fleet.core.agent_calls import AgentList
 from gshtui.fleet.core.agent_states import AgentState
 from gshtui.fleet.core.fleet_context import AgentRows
 from gshtui.store.record.store import Store
@@ -130,7 +134,9 @@ def test_a_list_of_agents_says_who_and_how_and_keeps_the_evidence_for_the_detail
             socket="ssh://box/gsh",
             status_at=0,
         ),
-        agent_row(id="0003", name="docs", status="idle", report="# Parser\n\n- **Two** `Findings`\n```", unread=2, status_at=0),
+        agent_row(
+            id="0003", name="docs", status="idle", report="# In short\n- **Two** `Findings`\n```", unread=2, status_at=0
+        ),
     ]
     table = bare_columns(agent_tables.agents_table([AgentState(row) for row in rows])).splitlines()
     assert [" ".join(line.split()) for line in table] == [
@@ -139,6 +145,14 @@ def test_a_list_of_agents_says_who_and_how_and_keeps_the_evidence_for_the_detail
         "fix (0002) on box failed · exit 3 now No network.",
         "docs idle · 2 new now Two Findings",
     ]
+
+
+def test_a_conversation_has_a_row_for_each_agent_and_a_shell_the_rest_of_its_task() -> None:
+    fleet: Any = SimpleNamespace(attach_words=lambda row: ())
+    row = agent_row(id="0001", name="fix", status="tool", doing="make test " * 20, status_at=0)
+    outcome = AgentOutcomes(fleet).agents(Invocation(Caller(), Path("/"), Path("/")), AgentList([AgentState(row)]))
+    assert max(map(len, outcome.text.splitlines())) < 100 and outcome.text.count("…") == 1
+    assert max(map(len, outcome.plain.splitlines())) > 190
 
 
 def test_each_windows_agent_has_the_id_of_its_conversation() -> None:

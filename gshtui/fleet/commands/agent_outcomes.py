@@ -134,6 +134,8 @@ def _chosen(row: AgentRow, asked: OpenQuestion, wanted: str) -> QuestionChoice:
 
 
 _SETUP_LINES = 40
+_ONE_ROW = 60
+"""Characters of a task that have room behind an agent in one row of a conversation."""
 
 
 class AgentOutcomes:
@@ -150,8 +152,8 @@ class AgentOutcomes:
             if not found.elsewhere:  # whoever has filtered our environment hears where it was looked
                 what = f"`spawn` starts one. Looked in the data folder {visible(str(self._fleet.data))}."
             return Outcome([], f"No agents here. {what}")
-        table = agent_tables.agents_table(found.agents)
-        return Outcome(data, table, plain=bare_columns(table), fits=True)
+        plain = bare_columns(agent_tables.agents_table(found.agents))
+        return Outcome(data, agent_tables.agents_table(found.agents, _ONE_ROW), plain=plain, fits=True)
 
     def report(self, _invocation: Invocation, found: calls.AgentReport) -> Outcome:
         attach = self._fleet.attach_words(found.agent.row)

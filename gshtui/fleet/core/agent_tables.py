@@ -130,8 +130,10 @@ def _used(row: AgentRow) -> tuple[str, str]:
     return (f"{row.context:,}", cost_words(row)) if known else ("", "")
 
 
-def agents_table(agents: Sequence[AgentState]) -> str:
-    """The agents, a row each: who, how, since when, and what about. How that is known is in the details."""
+def agents_table(agents: Sequence[AgentState], most: int = 200) -> str:
+    """The agents, a row each: who, how, since when, and in `most` characters what about. How that is known is in the
+    details.
+    """
     names = [markdown_table.cell(one_line(state.row.name, 80)) for state in agents]
     rows = (
         (
@@ -139,7 +141,7 @@ def agents_table(agents: Sequence[AgentState]) -> str:
             + (f" on {state.row.machine}" if state.row.machine else ""),
             markdown_table.cell(state_words(state.row)),
             units.age(status_age(state.row)),
-            markdown_table.cell(one_line(_line(state.row), 200)),
+            markdown_table.cell(one_line(_line(state.row), most)),
         )
         for name, state in zip(names, agents, strict=True)
     )
