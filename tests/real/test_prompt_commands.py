@@ -8,7 +8,7 @@ import pytest
 
 from gshtui.agents.commands.prompt_commands import commands
 from gshtui.bus.events.agent_events import PromptSubmitted
-from gshtui.commands.declaration import Caller, CommandError, Invocation, UsageError
+from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome, UsageError
 from gshtui.commands.evaluation import run_line
 from gshtui.commands.registry import Registry
 from tests.kit.home import Home
@@ -34,10 +34,13 @@ def project(tmp_path: Path, home: Home) -> Path:
     return folder
 
 
+async def run(folder: Path, line: str) -> Outcome:
+    return await run_line(Registry(commands()), line, Invocation(Caller(), folder, folder, agent="main"))
+
+
 async def prompt_of(folder: Path, line: str) -> str:
     """What the agent in front is asked."""
-    here = Invocation(Caller(), folder, folder, agent="main")
-    outcome = await run_line(Registry(commands()), line, here)
+    outcome = await run(folder, line)
     assert isinstance(outcome.intent, PromptSubmitted)
     assert outcome.intent.agent == "main"
     return outcome.intent.text
@@ -54,8 +57,7 @@ async def test_a_new_file_is_written_and_an_old_one_improved(project: Path) -> N
 
 
 async def test_what_is_not_committed_is_reviewed(project: Path) -> None:
-    with pytest.raises(CommandError, match="Everything is committed"):
-        await prompt_of(project, "review")
+    assert (await run(project, "review")).text.startswith("Everything is committed.")
     (project / "a.py").write_text("one = 2\n")
     changed = await prompt_of(project, "review")
     assert "`git diff HEAD`" in changed and "new files" not in changed
@@ -65,8 +67,7 @@ async def test_what_is_not_committed_is_reviewed(project: Path) -> None:
 
 async def test_a_base_is_compared_from_where_they_parted(project: Path) -> None:
     git(project, "checkout", "-qb", "work")
-    with pytest.raises(CommandError, match="Nothing has changed since main"):
-        await prompt_of(project, "review main")
+    assert (await run(project, "review main")).text == "Nothing has changed since main."
     (project / "a.py").write_text("one = 2\n")
     git(project, "commit", "-qam", "second")
     assert "since it parted from main" in await prompt_of(project, "review main")

@@ -104,6 +104,11 @@ def _prompt(invocation: Invocation, text: str) -> Outcome:
     return Outcome({"prompt": text}, text, intent=intent)
 
 
+def _nothing(why: str) -> Outcome:
+    """The outcome where there is nothing to prompt for, which is no failure."""
+    return Outcome({"prompt": ""}, why)
+
+
 async def _file(invocation: Invocation, parameters: FileParameters) -> Outcome:
     try:
         path = invocation.project / Path(parameters.path.removeprefix("@")).expanduser()
@@ -132,7 +137,9 @@ async def _init(invocation: Invocation, _parameters: InitParameters) -> Outcome:
 async def _review(invocation: Invocation, parameters: ReviewParameters) -> Outcome:
     root, base = invocation.project, parameters.base.strip()
     if not base:
-        return _prompt(invocation, await _uncommitted(root))
+        if prompt := await _uncommitted(root):
+            return _prompt(invocation, prompt)
+        return _nothing("Everything is committed. `review BASE` reviews all changes since a branch.")
     parted = await git(root, "merge-base", "HEAD", "--end-of-options", base) if base[0] != "-" else None
     if parted is None or parted.code:
         raise UsageError(f"{one_line(base, 60)!r} is no branch or commit that this one has grown from.")
@@ -140,18 +147,18 @@ async def _review(invocation: Invocation, parameters: ReviewParameters) -> Outco
     changed = await git(root, "diff", "--quiet", start)
     new = await _new_files(root)
     if not changed.code and not new:
-        raise CommandError(f"Nothing has changed since {one_line(base, 60)}.")
+        return _nothing(f"Nothing has changed since {one_line(base, 60)}.")
     what = f"the changes of the working tree {root} since it parted from {base}, committed or not"
     return _prompt(invocation, _REVIEW.format(what=what, how=f"`git diff {start[:12]}`", new=new))
 
 
 async def _uncommitted(root: Path) -> str:
-    """The prompt for what is not committed. Raises `CommandError`: nothing is, or this is no repository."""
+    """The prompt for what is not committed; empty: nothing is. Raises `CommandError`: this is no repository."""
     status = await git(root, "status", "--porcelain")
     if status.code:
         raise CommandError(f"{root} is not in a git repository, so there is nothing to compare with.")
     if not status.out.strip():
-        raise CommandError("Everything is committed.", hint="`review BASE` reviews all changes since a branch.")
+        return ""
     started = await git(root, "rev-parse", "--verify", "--quiet", "HEAD")
     how = "`git diff HEAD`" if not started.code else "`git diff --cached` and `git diff`"
     new = await _new_files(root)
