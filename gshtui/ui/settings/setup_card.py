@@ -106,7 +106,7 @@ class KeyLineScreen(InputScreen):
     """The line for a key. It stays open while one is tried: what is typed or pasted meanwhile is hidden in it."""
 
     def __init__(self, title: str) -> None:
-        super().__init__(title, secret=True)
+        super().__init__(title, hint="it is kept in your keyring", secret=True)
         self.left: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done once the person has closed it."""
         self._given: asyncio.Future[str] | None = None
@@ -130,6 +130,10 @@ class KeyLineScreen(InputScreen):
         if not self.left.done():
             self.left.set_result(None)
         self.dismiss("")
+
+    def keep(self, key: str) -> None:
+        """Have this key tried again by enter, unless another one is being written."""
+        self._field.value = self._field.value or key
 
     def close(self) -> None:
         if self.is_current:
@@ -182,7 +186,7 @@ class SetupCard:
         from gshtui.settings.known_providers import PASTED_KEYS, label_of
 
         title = f"Paste your key for {label_of(provider)}" if provider else f"Paste an {PASTED_KEYS} key"
-        self._line = KeyLineScreen(f"{title}. It is kept in your keyring")
+        self._line = KeyLineScreen(title)
         self._host.push_screen(self._line, lambda _: None)
         return self._line
 
@@ -296,13 +300,13 @@ class SetupCard:
 
         while key := key or await line.key():
             if wrong := key_problem(key):
-                line.retitle(f"{wrong[0].upper()}{wrong[1:]}. Copy it again")
+                line.show_message(f"{wrong[0].upper()}{wrong[1:]}. Copy it again.", wrong=True)
                 key = ""
                 continue
             place = await self._place(key, provider)
             if place is None:
                 break
-            line.retitle(f"Trying the key with {label_of(place.provider)}…")
+            line.show_message(f"Trying the key with {label_of(place.provider)}…")
             trial = asyncio.ensure_future(try_key(settings, os.environ, place, key))
             try:
                 await asyncio.wait((trial, line.left), return_when=asyncio.FIRST_COMPLETED)
@@ -310,8 +314,12 @@ class SetupCard:
                     break
                 label = trial.result()
             except ProviderError as error:
-                again = f"{error.hint} Then paste it again" if error.hint else "Paste it again"
-                line.retitle(f"{error.message.rstrip('.')}. {again if error.retryable else 'Paste another key'}")
+                wrong = f"{error.message.rstrip('.')}."
+                if error.retryable:
+                    line.show_message(f"{wrong} {error.hint} Enter to try again.", wrong=True)
+                    line.keep(key)
+                else:
+                    line.show_message(f"{wrong} Paste another key.", wrong=True)
                 key = ""
                 continue
             finally:

@@ -219,19 +219,21 @@ class InputScreen(Box[str | None]):
         self._secret = secret
         self._does = does
         self._exact = exact
-        self._title = Static(classes="dialog-title")
-        self.retitle(title)
+        self._title = title
+        self._said = Static()
+        self._said.display = False
         self._text = text
         self._hint = hint
         self._lines = lines
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
-            yield self._title
+            yield Static(Content(_one_line(self._title)), classes="dialog-title")
             if self._lines:
                 yield TextArea(self._text, id="words", compact=True, soft_wrap=True)
             else:
                 yield LineField(self._text, id="words", password=self._secret)
+            yield self._said
             sends = f"{{form.submit}} to {self._does}" if self._lines else "enter to confirm"
             hint = " · ".join(filter(None, (sends, "{form.close} to cancel", self._hint)))
             yield Static(Content(with_keys(self, hint)), classes="dialog-hint")
@@ -244,10 +246,10 @@ class InputScreen(Box[str | None]):
         event.stop()
         self.action_submit()
 
-    def retitle(self, title: str) -> None:
-        from gshtui.text.sanitise import one_line
-
-        self._title.update(Content(one_line(title, 200)))
+    def show_message(self, text: str, *, wrong: bool = False) -> None:
+        """Say this below the line: what is done with it, or what is wrong with it."""
+        self._said.update(Content.styled(_one_line(text), "$text-error" if wrong else "$text-muted"))
+        self._said.display = True
 
     def action_submit(self) -> None:
         field = self.query_one("#words", Widget)
