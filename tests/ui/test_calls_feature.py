@@ -143,6 +143,9 @@ async def test_calls_are_listed_below_the_agents_and_chosen_from_a_list() -> Non
         await wait_until(pilot, lambda: "bo typing" in listed(pane) and "pinned: " in listed(pane))
         await pilot.press("alt+k")
         await wait_until(pilot, lambda: isinstance(app.screen, CallsScreen))
+        assert isinstance(app.screen, CallsScreen)
+        rows = [str(option.prompt) for option in app.screen.choices.options]
+        assert any(all(one.name in row for one in members) for row in rows), "all members are named where they fit"
         await pilot.press("enter")
         assert app.hub is not None
         hub = app.hub

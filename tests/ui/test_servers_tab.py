@@ -151,7 +151,7 @@ async def test_it_follows_a_server_that_changes_and_keeps_its_cursor() -> None:
         found[calls.ListServers()] = calls.ServerList(())
         app.feed(ToolServerChanged(server="build"))
         await wait_until(pilot, lambda: not tab.rows)
-        assert "Press a to add one" in details(tab)
+        assert "Press a to add one" in details(tab) and tab.heading().plain == " MCP servers"
 
 
 @screens(light=True)

@@ -221,8 +221,8 @@ class CallsScreen(Picker):
         super().__init__(
             "Calls",
             [call_choice(call, found.here) for call in found.calls],
-            empty="No calls yet. /create call=NAME makes one.",
-            hint="{list.choose} to join · {list.close} to close · /create call=NAME makes one",
+            empty="No calls yet. /create call=NAME to make one.",
+            hint="{list.choose} to join · {list.close} to close · /create call=NAME to make one",
         )
 
 
@@ -230,10 +230,8 @@ def call_choice(call: CallInfo, here: str = "") -> PickerChoice:
     """A call as an entry."""
     member = next((one for one in call.members if one.member == PERSON), None)
     unread = 0 if member is None else max(0, call.messages - 1 - member.seen)
-    parts = [
-        ", ".join(one_line(one.name or one.member, 20) for one in call.members[:4]) or "nobody yet",
-        one_line(call.topic, 60),
-    ]
+    names = ", ".join(one_line(one.name or one.member, 20) for one in call.members) or "nobody yet"
     state = f"{unread} unread" if unread else f"{call.messages} messages" if call.messages else ""
-    about = " · ".join(part for part in parts if part)
-    return PickerChoice(call.name, call.name, about, current=call.name == here, state=state)
+    topic = one_line(call.topic, 60)
+    about = f"{topic} · {names}" if topic else names
+    return PickerChoice(call.name, call.name, about, current=call.name == here, state=state, lists=True)

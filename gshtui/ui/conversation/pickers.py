@@ -94,7 +94,7 @@ class PromptsScreen(Picker):
             "Rewind to before a prompt",
             [prompt_choice(prompt, now) for prompt in prompts],
             empty="No prompts in this conversation yet.",
-            hint="{list.choose} to go back, with the files as they were · {list.close} to close · /redo to undo it",
+            hint="{list.choose} to go back, files too · {list.close} to close · /redo to undo it",
         )
 
 

@@ -92,6 +92,7 @@ class PromptHistory:
     def _turn(self, searching: bool) -> None:
         self.searching = searching
         self._area.placeholder = SEARCH_HINT if searching else self._hint
+        self._popup.note("")
 
     def update(self) -> None:
         """The person changed the text: a walk ends, a search has new matches."""
@@ -106,6 +107,7 @@ class PromptHistory:
         query = self._area.text.strip()
         found = best_matches(query, sent, FOUND) if query else [FuzzyMatch(label, 0) for label in list(sent)[:FOUND]]
         self._popup.show([CompletionItem(sent[m.text], 0, m.text, kind="history", marked=m.positions) for m in found])
+        self._popup.note("" if found else "No sent prompt matches.")
 
 
 LIMIT = 1_000

@@ -89,7 +89,7 @@ class ServersTab(ListTab["ServerRow"]):
     def heading(self) -> Content:
         ready = sum(row.state == "ready" for row in self.rows)
         waiting = sum(needs_person(row) for row in self.rows)
-        words = f" MCP servers · {ready} of {len(self.rows)} running in this window"
+        words = " MCP servers" + f" · {ready} of {len(self.rows)} running in this window" * bool(self.rows)
         asks = f" · {waiting} to accept" if waiting else ""
         return Content.assemble((words, "bold"), (asks, "bold $warning"))
 
