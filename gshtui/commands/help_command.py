@@ -14,7 +14,7 @@ from gshtui.commands.registry import AnyCommand, Registry, own_words, words_of
 from gshtui.commands.schema import tool_schema
 from gshtui.commands.shell_form import ShellForm
 from gshtui.commands.word_groups import SLASH_GROUPS, grouped
-from gshtui.text.markdown_table import bare_columns
+from gshtui.text.markdown_table import bare_columns, facts
 from gshtui.text.similar_names import similar_names
 
 
@@ -125,10 +125,11 @@ def _by_group(commands: list[AnyCommand]) -> list[tuple[str, list[AnyCommand]]]:
 
 
 def _overview(commands: list[AnyCommand]) -> str:
-    lines: list[str] = []
+    rows: list[tuple[str, str]] = []
     for title, members in _by_group(commands):
-        lines += [f"**{title}**", "", *(f"- `/{command.name}` — {command.summary}" for command in members), ""]
-    return "\n".join([*lines, "`help <command>` explains a command."])
+        rows += [("", "")] if rows else []
+        rows += [(f"**{title}**", ""), *((f"`/{command.name}`", command.summary) for command in members)]
+    return f"{facts(rows)}\n\n`help <command>` explains a command."
 
 
 def _plain_overview(commands: list[AnyCommand]) -> str:
