@@ -123,6 +123,7 @@ async def test_with_no_window_open_a_message_reaches_an_agent_of_ours(folder: Pa
         assert hub.fleet is not None and hub.store is not None
         row = await hub.fleet.spawn(SpawnRequest(prompt="files *.md", provider="offline", name="Loner"))
         await hub.fleet.wait(row.id, ["idle"], 20)
+        assert (await hub.store.sessions.find(row.session)).title == "files *.md", "its task, not its name again"
         outcome = await hub.run(f"agent send target={row.id} text='find Zanzibar'")
         assert outcome.text == "Sent to loner (0001)."
         letter = await hub.store.mail.find(outcome.data["message"])

@@ -348,7 +348,6 @@ class Starter:
                     agent=row.id,
                     provider=row.provider,
                     model=row.model,
-                    title=row.name,
                     parent=row.parent_session or f"agent {row.id}",
                 )
                 row = await context.rows.change(row.id, session=info.id)
