@@ -153,11 +153,11 @@ class _Chooser(msgspec.Struct):
     async def _best(self) -> ModelChoice:
         preferred = self.found.get(self.preferred) or self._named(self.preferred)
         if preferred is not None and await self._usable(preferred):
-            return await self._with(preferred, "", f"the setting agent.default_provider is {self.preferred}")
+            return await self._with(preferred, "", "chosen by agent.default_provider")
         if preferred is None and self.preferred in plugin_offers():
-            return self._of_plugin(self.preferred, "", f"the setting agent.default_provider is {self.preferred}")
+            return self._of_plugin(self.preferred, "", "chosen by agent.default_provider")
         if self.preferred == OFFLINE:
-            return self._offline("the setting agent.default_provider is offline")
+            return self._offline("chosen by agent.default_provider")
         for candidate in self.found.values():
             if candidate.keyed and await self._has_a_model(candidate):
                 return await self._with(candidate, "", candidate.why_usable)

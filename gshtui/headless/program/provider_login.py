@@ -68,8 +68,10 @@ def _asked(place: KeyPlace) -> str | int:
     if streams.is_terminal(0):
         import getpass
 
+        from gshtui.settings.known_providers import label_of
+
         try:
-            key = getpass.getpass(f"Key of {place.provider} ({place.variable}), not shown: ")
+            key = getpass.getpass(f"{label_of(place.provider)} API key (what you type is hidden): ")
         except EOFError:
             key = ""
     else:

@@ -100,7 +100,11 @@ class PromptsScreen(Picker):
 
 def prompt_choice(prompt: EarlierPrompt, now: float) -> PickerChoice:
     """A prompt as an entry."""
-    return PickerChoice(str(prompt.number), one_line(prompt.text, 80), figures.age(max(0.0, now - prompt.at)))
+    return PickerChoice(str(prompt.number), one_line(prompt.text, 80), _ago(now - prompt.at))
+
+
+def _ago(seconds: float) -> str:
+    return "just now" if seconds < 2 else f"{figures.age(seconds)} ago"
 
 
 def session_choice(session: SessionInfo, now: float) -> PickerChoice:
@@ -108,7 +112,7 @@ def session_choice(session: SessionInfo, now: float) -> PickerChoice:
     from gshtui.providers.catalog import label_of
 
     parts = [
-        figures.age(max(0.0, now - session.updated)),
+        _ago(now - session.updated),
         "1 message" if session.messages == 1 else f"{session.messages} messages",
         f"{session.queued} unsent" if session.queued else "",
         label_of(session.model),
