@@ -99,9 +99,7 @@ def shown(text: str, number: int) -> ShownBytes:
         from gshtui.text.sanitise import plain
 
         text = plain(text)
-        if LINE_FACE.get():
-            with suppress(OSError):
-                text = at_words(text, os.get_terminal_size(number).columns)
+        text = broken_at_words(text, number)
     elif is_pipe(number):
         from gshtui.text.sanitise import inert
 
@@ -112,6 +110,14 @@ def shown(text: str, number: int) -> ShownBytes:
 def own(*parts: LiteralString | CleanText | int) -> ShownBytes:
     """What is sanitised already, with sequences of our own, for a terminal."""
     return ShownBytes("".join(map(str, parts)).encode("utf-8", "replace"))
+
+
+def broken_at_words(text: str, terminal: int) -> str:
+    """The text as it is written for who hears this terminal: no line of it is broken inside a word."""
+    if LINE_FACE.get():
+        with suppress(OSError):
+            return at_words(text, os.get_terminal_size(terminal).columns)
+    return text
 
 
 def at_words(text: str, columns: int) -> str:
@@ -173,10 +179,10 @@ def point_at(place: str, picture: str) -> None:
 
 
 def complaint(text: str, hint: str = "") -> ShownBytes:
-    """The line that `complain` prints."""
+    """The line that `complain` prints; who hears the screen knows who speaks."""
     if hint:
         text = f"{text}{'' if text.endswith(('.', '!', '?', ':')) else '.'} {hint}"
-    return shown(f"gsh-tui: {as_typed_here(text)}\n", STDERR)
+    return shown(f"{'' if LINE_FACE.get() else 'gsh-tui: '}{as_typed_here(text)}\n", STDERR)
 
 
 def as_typed_here(text: str) -> str:

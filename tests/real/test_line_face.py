@@ -163,7 +163,7 @@ def test_agents_that_cannot_be_listed_are_told_of_once(tmp_path: Path, home: Hom
     with contextlib.closing(WarmPtyChild(["--screen-reader"], tmp_path)) as child:
         child.go()
         child.read_until(lambda: b"main> " in child.output)
-        complaint = child.output[child.output.index(b"gsh-tui: ") :].partition(b"\r\n")[0]
+        complaint = child.output.partition(b"\r\nmain> ")[0].rpartition(b"\r\n")[2]
         for line, count in ((b"/clear\n", 1), (b"\n", 2), (b"/clear\n", 2)):
             at = len(child.output)
             child.write(line)
@@ -283,7 +283,7 @@ def test_what_is_approved_is_printed_as_it_is(capfd: pytest.CaptureFixture[str])
     assert copy_context().run(in_lines) == exits.DONE
     shown = capfd.readouterr()
     assert f"\n\n{ASKED.detail}\n\n1  Yes\n" in shown.out
-    assert shown.err == "gsh-tui: /agent answer 0001 NUMBER answers.\n"
+    assert shown.err == "/agent answer 0001 NUMBER answers.\n"
 
 
 def test_what_a_tool_prints_is_no_table_of_ours(capfd: pytest.CaptureFixture[str]) -> None:
@@ -322,7 +322,7 @@ def hear_all(child: PtyChild) -> None:
     child.go()
     child.read_until(lambda: b"main> " in child.output)
     says("hello")
-    words = re.findall(r"^- /(\w+) — ", says("/help"), re.MULTILINE)
+    words = re.findall(r"^/(\w+): ", says("/help"), re.MULTILINE)
     assert len(words) > 80
     ends = ("quit", "spawn", "spawn_agent", "vim", "exec", "clear")
     lines = [f"/{word}" for word in words if word not in ends]

@@ -133,7 +133,7 @@ class KeyReader:
             self._say(f"\n{_ONE_KEY}\n{_ANSWER}")
         if isinstance(outcome, ReasonBegun):
             self._reason = ""
-            self._say("why not? " if outcome.question else "too soon; press enter, then answer: ")
+            self._say("reason, sent to the agent: " if outcome.question else "too soon; press enter, then answer: ")
         if isinstance(outcome, RuleBegun):
             self._rule = self._request.rule
             self._say(f"\n{rule_text(self._rule)}")
