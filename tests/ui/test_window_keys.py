@@ -37,6 +37,7 @@ from gshtui.bus.messages import Message, Text
 from gshtui.client.window_link import LinkedBus, WindowLink
 from gshtui.client.window_protocol import OpenRequest
 from gshtui.commands.config_calls import ResetSetting, ShownSettings
+from gshtui.commands.declaration import Question
 from gshtui.features.replay.replay_player import ReplayPlayer, recording
 from gshtui.features.replay.window.replay_window import ReplayBar
 from gshtui.guard.approval.question_text import question_parts
@@ -266,6 +267,16 @@ async def in_chat(here: Recorded) -> Transcript:
 async def edited_prompt(here: Recorded) -> None:
     here.hub.answers["rewind"] = Answer(RewindResult())
     await in_chat(here)
+    back = RewindConversation(message="p1", session=here.app.session)
+    here.hub.questions = {back: Question(back, "Overwrite what was changed between turns?")}
+    await here.press("e")
+    await here.settle()
+    asks = here.app.screen
+    assert isinstance(asks, ConfirmScreen) and "Overwrite" in str(asks.query(Static).first(Static).content)
+    asks.dismiss(False)
+    await here.settle()
+    assert here.app.screen is here.app.bench, "it asks once"
+    here.hub.questions = {}
     await here.press("e")
     await here.settle()
     asks = here.app.screen

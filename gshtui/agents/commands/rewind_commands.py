@@ -275,7 +275,7 @@ def _question(exactly: Returns[Any], plan: FilePlan) -> Question | None:
     if not plan.yours:
         return None
     details = "\n".join(plan.yours[:_NAMED]) + (f"\nand {len(plan.yours) - _NAMED} more" if plan.yours[_NAMED:] else "")
-    asked = "Overwrite what you changed between turns? `redo` brings it back."
+    asked = "Overwrite what was changed between turns? `redo` brings it back."
     return Question(exactly, asked, details, yes="Overwrite")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,6 +21,7 @@ from gshtui.bus.events.agent_events import (
 )
 from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.session_events import SessionChangeRequested
+from gshtui.system.expected_error import ExpectedError
 from gshtui.ui.kit.bridge import EventConsumer, NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.widget_messages import (
@@ -249,8 +251,18 @@ class ConversationFeature(Feature):
         self.window.push_screen(PromptsScreen(prompts, self.window.clock()), answered)
 
     def _ask_to_edit(self, message: EditPrompt) -> None:
-        """Ask first: the key is a letter, which may have been meant for the input."""
+        self.window.bring(self._confirm_edit(message), group="edit prompt", exclusive=True)
+
+    async def _confirm_edit(self, message: EditPrompt) -> None:
+        """Ask first, once: the key is a letter, which may have been meant for the input."""
+        from gshtui.agents.commands.rewind_commands import RewindConversation
         from gshtui.ui.kit.widgets.dialogs import ConfirmScreen
+
+        with contextlib.suppress(ExpectedError):  # why it can't be done is told by the command itself
+            back = RewindConversation(message=message.message, session=self.window.session)
+            if await self.window.bridge.question(back) is not None:  # it asks
+                self.edit_prompt(message.message, message.text)
+                return
 
         def answered(yes: bool | None) -> None:
             if yes:
