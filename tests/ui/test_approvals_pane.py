@@ -144,12 +144,14 @@ async def test_always_shows_its_rule_first_and_saves_it_as_the_person_left_it() 
         words = str(app.query_one("#rule-words", Static).content)
         assert "rules.toml" in words and "exactly `make x`" in words and "Only in /src." in words
         assert app.answers == [] and not app.query_one(QuestionView).display
+        assert {"approval.save", "approval.back"} < bound(app) and "approval.give" not in bound(app)
         await app.press(pilot, "enter", after=0.1)
         assert app.answers == [] and "too soon" in app.heading
         await app.press(pilot, "x", "enter")
         assert app.answers == [] and "Nothing was saved: line 5" in str(app.query_one("#rule-words", Static).content)
         await app.press(pilot, "escape")
         assert not app.query(RuleForm) and app.query_one(QuestionView).display and app.focused is app.pane
+        assert "approval.choose" in bound(app) and "approval.save" not in bound(app)
         await app.press(pilot, "3")
         await app.press(pilot, "ctrl+j", *'why="I said so"', "enter")
         assert app.answers == [("a1", "always", "")]

@@ -86,7 +86,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         bind("approval.previous", "turn(-1)"),
         bind("approval.up", "mark(-1)"),
         bind("approval.down", "mark(1)"),
-        bind("approval.give", "give_reason"),
+        bind("approval.give", "give_written('reason')"),
+        bind("approval.save", "give_written('rule')"),
         bind("approval.choose", "choose"),
         bind("approval.next_hunk", "hunk(1)"),
         bind("approval.previous_hunk", "hunk(-1)"),
@@ -170,14 +171,12 @@ class ApprovalsPane(Vertical, can_focus=True):
             return False
         if action == "answer" and shown is not None:
             return any(offer.choice == parameters[0] for offer in self.state.offered) and not asked_fields(shown)
-        if action == "give_reason":
-            return self._keys.in_reason and self._keys.reason_counts
+        if action == "give_written":
+            return self._keys.reason_counts if parameters == ("reason",) else self._keys.rule_counts
         if action == "hunk":
             return shown is not None and self.query_one(QuestionView).has_changes
-        if action == "scroll":
-            return self._scrolls
-        if action == "turn":
-            return len(self.state.waiting) > 1
+        if action in ("scroll", "turn"):
+            return self._scrolls if action == "scroll" else len(self.state.waiting) > 1
         return super().check_action(action, parameters)
 
     def consume(self, events: Sequence[Event]) -> None:
@@ -345,8 +344,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         """Give the marked answer by a click in the key bar. Keys arrive in `on_key`."""
         await self.action_answer(self.query_one(Answers).marked)
 
-    async def action_give_reason(self) -> None:
-        """Deny with what is written. Keys arrive in `on_key`."""
+    async def action_give_written(self, _what: str) -> None:
+        """Deny with what is written, or save it and allow. Keys arrive in `on_key`."""
         await self._end_writing(give=True)
 
     def action_hunk(self, step: int) -> None:
@@ -443,7 +442,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         key = event.key
         letter = event.character if event.is_printable and event.character and "+" not in key else ""
         action = (self._bound.live_action if letter and not self.writing else self._bound.action)(self, key)
-        given = self._keys.in_reason and action == "give_reason"
+        what = "reason" if self._keys.in_reason else "rule"
+        given = action == f"give_written('{what}')"
         if self.writing and (given or key in ("enter", "ctrl+m", "escape")):
             event.stop()
             await self._end_writing(give=key != "escape", at=event.time)

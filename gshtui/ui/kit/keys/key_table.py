@@ -475,6 +475,7 @@ _KEYS = {
     "approval.down": Key("down,right", "Down", "Mark the next answer"),
     "approval.choose": Key("enter", "Choose", "Give the marked answer", show=True),
     "approval.give": Key("enter", "Deny", "Deny with the reason that is written", show=True),
+    "approval.save": Key("enter", "Save, allow", "Save the rule that is written, and allow", show=True),
     "approval.once": Key("1", "Allow once", "Allow once", show=True),
     "approval.session": Key("2", "For the session", "Allow this exact call for the session", show=True),
     "approval.always": Key("3", "Always", "Always allow: shows the rule first", show=True),
