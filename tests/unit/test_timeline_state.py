@@ -109,6 +109,12 @@ def test_without_a_model_there_is_neither_a_window_nor_a_forecast() -> None:
         assert ("compacts" in said) is ("of 200k" in said) is ("┄" in said) is has
 
 
+def test_the_signs_are_explained_where_the_pane_has_the_focus_and_room() -> None:
+    for focused, rows, told in ((True, 12, True), (False, 12, False), (True, 5, False)):
+        drawn = draw_timeline(after(sent(1)), TimelineRange(), 60, rows, focused).plain
+        assert ("┄ compaction" in drawn) is told and len(drawn.split("\n")) == rows
+
+
 def test_another_conversation_begins_an_empty_timeline() -> None:
     state = reduce(after(sent(1)), SessionOpened(session="other", agent="main"))
     assert state.marks == () and state.session == "other"

@@ -58,6 +58,9 @@ class TimelineRange(msgspec.Struct, frozen=True):
     start: int = 0
 
 
+_LEGEND = "┴ turn · ! failed · × interrupted · ┄ compaction"
+
+
 def columns_of(marks: tuple[TimelineMark, ...], zoom: int) -> list[Column]:
     """The marks as columns."""
     step = 1 if zoom >= 0 else 2**-zoom
@@ -93,6 +96,7 @@ def fitted(look: TimelineRange, count: int, width: int) -> TimelineRange:
 def draw_timeline(state: TimelineState, look: TimelineRange, width: int, rows: int, focused: bool = False) -> Content:
     """The chart, the line of signs, and as many words as fit."""
     words = caption(state, look, width)
+    words += [Content.styled(_LEGEND, "$foreground-muted").truncate(width, ellipsis=True)] if focused else []
     words = words[: max(1, min(len(words), rows - 3))]
     height = max(1, rows - 1 - len(words))
     room = max(1, width // cells(look))
@@ -109,10 +113,16 @@ def draw_timeline(state: TimelineState, look: TimelineRange, width: int, rows: i
     return Content("\n").join([*lines, *words])
 
 
+def _top(state: TimelineState, tokens: Sequence[int]) -> int:
+    """The tokens of a column of full height. The scale is the window's, so that the line of compaction always stands,
+    not the tallest mark's.
+    """
+    top = max(tokens, default=1) or 1
+    return max(top, min(state.window or state.trigger, round(state.trigger * 1.25))) if state.trigger else top
+
+
 def _chart(state: TimelineState, columns: list[Column], height: int, step: int, width: int, here: int) -> list[Content]:
-    top = max((column.tokens for column in columns), default=1) or 1
-    if state.trigger:  # the line of compaction always stands: the scale is the window's, not the tallest mark's
-        top = max(top, min(state.window or state.trigger, round(state.trigger * 1.25)))
+    top = _top(state, [column.tokens for column in columns])
     line = height - 1 - min(height - 1, int(state.trigger / top * height)) if state.trigger else -1
     edge = 0 if state.trigger and top == state.window and height > 3 else -1  # the window's own line
     shapes = figures.columns([top, *(column.tokens for column in columns)], height)
@@ -265,7 +275,8 @@ class TimelinePane(Pane):
         marks = self.state.marks[-_SPARK:]
         if len(marks) < 2:
             return Content()  # it tells nothing yet
-        chart = figures.columns([mark.tokens for mark in marks], 1)[0]
+        tokens = [mark.tokens for mark in marks]
+        chart = figures.columns([_top(self.state.drawn, tokens), *tokens], 1)[0][1:]
         grown = marks[-1].tokens - marks[-2].tokens
         change = f" {units.change(grown)}" if grown else ""
         return self._summed(Content.assemble((chart, "$primary"), change))
