@@ -134,8 +134,8 @@ def _chosen(row: AgentRow, asked: OpenQuestion, wanted: str) -> QuestionChoice:
 
 
 _SETUP_LINES = 40
-_ONE_ROW = 60
-"""Characters of a task that have room behind an agent in one row of a conversation."""
+_ONE_ROW = 40
+"""Characters of a task that have room behind an agent in one row of a conversation of 80 columns."""
 
 
 class AgentOutcomes:
