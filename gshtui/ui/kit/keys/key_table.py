@@ -87,7 +87,7 @@ _KEYS = {
     "app.quit": Key(
         "ctrl+q",
         "Quit",
-        "Quit the workbench; agents in tmux keep running",
+        "Quit; agents in tmux keep running",
         show=True,
         priority=True,
         action="Quit workbench",
@@ -96,7 +96,7 @@ _KEYS = {
         "ctrl+c,super+c", "Copy", "Copy what is selected, else clear the input, else interrupt", priority=True
     ),
     "app.back": Key("escape", "Back", "Go back to the input; from there, interrupt the turn"),
-    "app.suspend": Key("ctrl+z", "Suspend", "Suspend; `fg` resumes (in the input: undo)", action="Suspend workbench"),
+    "app.suspend": Key("ctrl+z", "Suspend", "Suspend until `fg` (input: undo)", action="Suspend workbench"),
     "app.models": Key("f2", "Change model", "Choose another model"),
     "model.effort": Key("alt+t", "Change effort", "Change how hard the model thinks", TURN),
     "app.sessions": Key("f3", "Open conversation", "Continue another conversation"),
@@ -108,12 +108,10 @@ _KEYS = {
     "sessions.rename": Key("ctrl+r", "Rename", "Rename the marked conversation"),
     "sessions.archive": Key("ctrl+t", "Archive", "Archive the marked conversation, or take it back"),
     "sessions.remove": Key("ctrl+d", "Remove", "Remove the marked conversation", priority=True),
-    "app.calls": Key("alt+k", "Open call", "Join a call, a room shared with agents and people"),
-    "app.servers": Key(
-        "alt+m", "MCP servers", "Show MCP servers, with their state and tools", action="Show MCP servers"
-    ),
-    "app.workflows": Key("alt+x", "Workflows", "Show a run of a workflow, or start one", action="Show workflows"),
-    "agents.spawn": Key("f8", "New agent", "Start another agent in its own terminal", ANYWHERE, action="Start agent"),
+    "app.calls": Key("alt+k", "Open call", "Join a room of agents and people"),
+    "app.servers": Key("alt+m", "MCP servers", "Start, stop and add MCP servers", action="Show MCP servers"),
+    "app.workflows": Key("alt+x", "Workflows", "Follow a workflow, or start one", action="Show workflows"),
+    "agents.spawn": Key("f8", "New agent", "Start ours, Claude Code or another", ANYWHERE, action="Start agent"),
     "mode.next": Key(
         "shift+tab", "Change mode", "Change how much the agent may do before it asks: plan, ask, edit, auto", TURN
     ),
@@ -125,55 +123,45 @@ _KEYS = {
         priority=True,
         action="Show waiting agent",
     ),
-    "diff.open": Key("f5", "Show changes", "Show changes since the last commit or the base", ANYWHERE),
-    "context.inspect": Key(
-        "f7", "Inspect context", "Show exactly what is sent to the model, in a tab", ANYWHERE, priority=True
-    ),
+    "diff.open": Key("f5", "Show changes", "Review changed files", ANYWHERE),
+    "context.inspect": Key("f7", "Inspect context", "Read what the model is sent", ANYWHERE, priority=True),
     "python.variables": Key(
         "alt+v",
         "Python variables",
-        "Show the variables of the agent's Python",
+        "List the agent's Python variables",
         ANYWHERE,
         action="Show Python variables",
     ),
-    "app.setup": Key("alt+i", "Set up", "Connect a model, choose a theme, report shells", action="Open setup"),
+    "app.setup": Key("alt+i", "Set up", "Connect a model, choose a theme", action="Open setup"),
     "app.notices": Key("alt+h", "Notices", "Show the notices of this window", action="Show notices"),
     "app.theme": Key("f4", "Change theme", "Choose another theme"),
     "app.settings": Key("alt+g", "Settings", "Open settings", action="Change settings"),
     "session.continue": Key(
         "alt+c",
         "Continue last",
-        "Continue the last conversation of this folder",
+        "Go on where you left off here",
         TURN,
         action="Continue last conversation",
     ),
     "panes.next": Key("f6", "Next pane", "Move to the next pane", show=True, priority=True),
     "panes.previous": Key("shift+f6", "Previous pane", "Move to the previous pane", priority=True),
     "panes.chat": Key("alt+1", "Go to chat", "Move to the input"),
-    "panes.agents": Key(
-        "alt+2", "Agents pane", "Show and move to the agents; again: go back", action="Show agents pane"
-    ),
-    "panes.shell": Key(
-        "alt+3", "Shell log pane", "Show and move to the shell log; again: go back", action="Show shell log"
-    ),
-    "panes.context": Key(
-        "alt+4", "Context pane", "Show and move to the context; again: go back", action="Show context pane"
-    ),
-    "panes.timeline": Key(
-        "alt+5", "Timeline pane", "Show and move to the timeline; again: go back", action="Show timeline pane"
-    ),
+    "panes.agents": Key("alt+2", "Agents pane", "Move to the agents, or back", action="Show agents pane"),
+    "panes.shell": Key("alt+3", "Shell log pane", "Move to the shell log, or back", action="Show shell log"),
+    "panes.context": Key("alt+4", "Context pane", "Move to the context, or back", action="Show context pane"),
+    "panes.timeline": Key("alt+5", "Timeline pane", "Move to the timeline, or back", action="Show timeline pane"),
     "panes.sides": Key("alt+0", "Toggle side panes", "Hide or show all side panes"),
     "panes.left": Key("alt+left", "Left", "Move to the pane on the left"),
     "panes.right": Key("alt+right", "Right", "Move to the pane on the right"),
     "panes.up": Key("alt+up", "Up", "Move to the pane above, or from the input to the conversation"),
     "panes.down": Key("alt+down", "Down", "Move to the pane below, or from the conversation to the input"),
-    "panes.zoom": Key("alt+z,f11", "Zoom pane", "Zoom the current pane to the whole screen, or back"),
+    "panes.zoom": Key("alt+z,f11", "Zoom pane", "Show this pane alone, or all again"),
     "panes.narrower": Key("alt+shift+left", "Narrow pane", "Move the nearest edge to the left"),
     "panes.wider": Key("alt+shift+right", "Widen pane", "Move the nearest edge to the right"),
     "panes.reset": Key("alt+shift+z", "Reset layout", "Reset the pane layout"),
     "tabs.next": Key("ctrl+pagedown", "Next tab", "Show the next tab", priority=True),
     "tabs.previous": Key("ctrl+pageup", "Previous tab", "Show the previous tab", priority=True),
-    "terminal.shared": Key("f9", "Open shared shell", "Open the shell you share with the agents", PANES),
+    "terminal.shared": Key("f9", "Open shared shell", "Open the shell shared with agents", PANES),
     "pane.zoom": Key("z", "Zoom", "Zoom this pane to the whole screen, or back", show=True),
     "pane.hide": Key("x", "Hide", "Hide this pane", show=True),
     "pane.narrower": Key("less_than_sign", "Narrower", "Make this pane narrower"),
@@ -317,15 +305,13 @@ _KEYS = {
     ),
     "context.menu": Key("full_stop", "Menu", "Show the available actions"),
     "context.compact": Key(
-        "c", "Compact", "Preview a compaction, then confirm or cancel", show=True, row=True, action="Compact context"
+        "c", "Compact", "Preview a compaction, apply or not", show=True, row=True, action="Compact context"
     ),
-    "context.prune": Key(
-        "p", "Prune", "Preview pruning old results, then confirm or cancel", show=True, row=True, action="Prune context"
-    ),
+    "context.prune": Key("p", "Prune", "Preview pruning, apply or not", show=True, row=True, action="Prune context"),
     "context.clear": Key(
-        "C", "Start over", "Preview starting over, then confirm or cancel", row=True, action="Start context over"
+        "C", "Start over", "Preview starting over, apply or not", row=True, action="Start context over"
     ),
-    "context.tune": Key("t", "Set thresholds", "Set when and how this agent's context is cut", row=True),
+    "context.tune": Key("t", "Set thresholds", "Set when and how context is cut", row=True),
     "context.what_if": Key("w", "What if", "Show the context with another model", row=True, action="Try another model"),
     "timeline.left": Key("left,h", "Earlier", "Previous request"),
     "timeline.right": Key("right,l", "Later", "Next request"),
@@ -374,10 +360,10 @@ _KEYS = {
     "inspector.now": Key("right_curly_bracket", "Next request", "Show what would be sent now"),
     "inspector.diff": Key("d", "Compare", "Compare with the previous request, or stop comparing", show=True),
     "inspector.diff_with": Key("D", "Compare with", "Choose a request or an agent to compare with", row=True),
-    "inspector.compact": Key("c", "Compact", "Preview a compaction, then confirm or cancel", row=True),
-    "inspector.prune": Key("P", "Prune", "Preview pruning old results, then confirm or cancel", row=True),
-    "inspector.clear": Key("C", "Clear", "Preview starting over, then confirm or cancel", row=True),
-    "inspector.tune": Key("t", "Thresholds", "Set when and how this agent's context is cut", row=True),
+    "inspector.compact": Key("c", "Compact", "Preview a compaction, apply or not", row=True),
+    "inspector.prune": Key("P", "Prune", "Preview pruning, apply or not", row=True),
+    "inspector.clear": Key("C", "Clear", "Preview starting over, apply or not", row=True),
+    "inspector.tune": Key("t", "Thresholds", "Set when and how context is cut", row=True),
     "inspector.what_if": Key("w", "What if", "Show the context with another model", row=True),
     "inspector.reload": Key("R", "Reload", "Reload"),
     "inspector.close": Key("x", "Close", "Close the tab", show=True),
