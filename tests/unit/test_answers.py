@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gshtui.bus.context_data import Block, Change, Difference, Item, Iteration, Receipt
 from gshtui.bus.messages import Usage
@@ -71,6 +72,13 @@ def test_no_source_is_cut_that_is_read_aloud() -> None:
     end = "for a long time.py"
     assert end not in tables.overview(VIEW) and end in tables.overview(VIEW, aloud=True)
     assert end not in tables.section(VIEW, "history", 0) and end in tables.section(VIEW, "history", 0, aloud=True)
+
+
+def test_the_headline_names_the_model_as_everywhere_and_no_window_without_one() -> None:
+    said = tables.headline(replace(VIEW, model="claude-sonnet-4-5", provider="anthropic"))
+    assert "Claude Sonnet 4.5" in said and "of 200k tokens" in said and "A compaction starts" in said
+    said = tables.headline(replace(VIEW, model="offline", provider="offline"))
+    assert " of " not in said and "compaction" not in said
 
 
 def test_the_overview_says_what_is_where() -> None:

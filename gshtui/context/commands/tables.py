@@ -51,17 +51,20 @@ def cut_short(text: str, width: int = SOURCE) -> str:
 
 
 def headline(view: ContextView, forecast: Forecast | None = None, number: int = 0) -> str:
-    """Whose request it is, how full the window is, and when something will be cut."""
+    """Whose request it is, how full the window is, and when something will be cut; with no model there is no window."""
+    from gshtui.providers.catalog import label_of  # read only where a model is named
+
+    has_model = view.provider != "offline"
     which = f"iteration {number}" if number else "the next request"
     size = view.expected or view.tokens
     full = f"{units.tokens(size)} tokens"
-    if view.window:
+    if view.window and has_model:
         full = f"{units.tokens(size)} of {units.tokens(view.window)} tokens ({units.percent(size, view.window)})"
     estimate = " by estimate" if view.error is None else ""
     if view.expected and units.tokens(view.expected) != units.tokens(view.tokens):
         estimate = f", estimated {units.tokens(view.tokens)}"
-    lines = [f"{view.agent}, {which}: {full}{estimate} · {view.model or 'no model yet'}"]
-    if view.trigger:
+    lines = [f"{view.agent}, {which}: {full}{estimate} · {label_of(view.model) or 'no model yet'}"]
+    if view.trigger and has_model:
         lines.append(f"{due(forecast, view.trigger)}.")
     if view.note:
         lines.append(visible(view.note))
