@@ -111,6 +111,14 @@ def label_of(name: str) -> str:
 PROVIDER_NAMES = ", ".join((*KNOWN_PROVIDERS, "offline"))
 """All that a person may name, for help."""
 KEY_BEGINNINGS = tuple(known.begins for known in KNOWN_PROVIDERS.values() if known.begins)
+_KEY_LENGTH = 20
+
+
+def is_key(word: str) -> bool:
+    """Whether a word begins like a provider's key, and is about as long as one."""
+    return len(word) >= _KEY_LENGTH and word.startswith(KEY_BEGINNINGS) and len(word.split()) == 1
+
+
 _PASTED = [known.label for known in KNOWN_PROVIDERS.values() if known.begins]
 PASTED_KEYS = f"{', '.join(_PASTED[:-1])} or {_PASTED[-1]}"
 """Those whose keys are known by how they begin, for people."""

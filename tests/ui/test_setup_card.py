@@ -12,7 +12,7 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from gshtui.bus.events.agent_events import ModelChangeRequested
+from gshtui.bus.events.agent_events import ModelChangeRequested, PromptSubmitted
 from gshtui.commands.config_calls import SetSetting, ShownSettings
 from gshtui.fleet.commands.spawn_command import SpawnAgent
 from gshtui.providers import kept_key
@@ -240,6 +240,28 @@ async def test_a_key_pasted_into_the_card_is_no_prompt(by_letter: bool, monkeypa
             await shows(pilot, CardScreen)
             await pilot.press("escape")
             await carried_out(app)
+
+
+async def test_a_key_sent_as_a_prompt_connects_a_model_and_is_kept_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[object] = []
+
+    async def refused(*given: object) -> str:
+        tried.append(given[-1])
+        raise ProviderError("auth", "It does not accept the key.")
+
+    monkeypatch.setattr(kept_key, "try_key", refused)
+    app = FakeTerminalWindow()
+    async with app.run_test(size=(100, 40)) as pilot:
+        await pilot.pause()
+        await app.workers.wait_for_complete()
+        app.bench.input.insert_pasted(KEY)
+        await pilot.press("enter")
+        while "does not accept" not in told(app):
+            await pilot.pause()
+        assert isinstance(app.screen, InputScreen) and tried == [KEY]
+        assert app.hub is not None and not [one for one in app.hub.said if isinstance(one, PromptSubmitted)]
+        assert app.bench.input.text == "" and app.bench.input.past.entries == []
+        assert KEY not in app.export_screenshot()
 
 
 async def test_words_leave_the_card_and_programs_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,3 +104,10 @@ async def test_a_folder_that_cannot_be_used_is_told_once(home: Home) -> None:
     keeper.keep(PromptDraft("more"))
     await keeper.close()
     assert len(told) == 1 and told[0].startswith("Drafts won't survive a crash")
+
+
+def test_a_draft_with_a_providers_key_in_it_is_not_kept(tmp_path: Path) -> None:
+    draft = opened(tmp_path)
+    draft.write(PromptDraft("fix sk-"))
+    draft.write(PromptDraft("use sk-ant-api03-of-a-test-0123456789"))
+    assert draft.read() is None and not [file for file in tmp_path.rglob("*") if file.is_file() and file.read_bytes()]

@@ -149,6 +149,14 @@ class ConnectModel(FeatureMessage):
         self.model = model
 
 
+class KeyGiven(FeatureMessage):
+    """The person has sent a provider's key as if it were a prompt: connect a model with it instead."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__()
+        self.key = key
+
+
 class SendPrompt(FeatureMessage):
     """Send a prompt to one of our own agents that is not the window's: at once, or as mail while it does not listen."""
 

@@ -75,7 +75,14 @@ class DraftFile:
             return None
 
     def write(self, draft: PromptDraft) -> None:
-        """Replace the stored draft. Folded parts are written only if they have changed."""
+        """Replace the stored draft. Folded parts are written only if they have changed. One with a provider's key in it
+        is not kept.
+        """
+        from gshtui.settings.known_providers import is_key
+
+        if any(map(is_key, draft.text.split())):
+            self.remove()
+            return
         if draft.folds and draft.folds != self._folded:
             _replace(self._folds_path, {str(number): text for number, text in draft.folds.items()})
             self._folded = dict(draft.folds)

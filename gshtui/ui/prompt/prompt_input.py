@@ -24,7 +24,7 @@ from gshtui.bus.events.agent_events import PromptBegun, PromptEditRequested
 from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of
-from gshtui.ui.kit.widget_messages import CommandLine, Intent, TypesInCall
+from gshtui.ui.kit.widget_messages import CommandLine, Intent, KeyGiven, TypesInCall
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.kit.widgets.front_scroll import FrontScroll, ScrollWish
 from gshtui.ui.prompt.addressee import Addressee
@@ -293,11 +293,7 @@ class PromptInput(FoldingArea):
         self._look_at_keys()
 
     async def _take_key(self, event: events.Key) -> None:
-        if self._sheet_takes(event):
-            event.stop()
-            event.prevent_default()
-            return
-        if self._vi_takes(event):
+        if self._sheet_takes(event) or self._vi_takes(event):
             event.stop()
             event.prevent_default()
             return
@@ -536,13 +532,16 @@ class PromptInput(FoldingArea):
         if isinstance(message, CommandLine) and not self.commands and _BEGUN.fullmatch(text):
             message.meant = partial(self._completion.meant_by, text)
         self.post_message(message)
+        if isinstance(message, KeyGiven):
+            self.put_away("")
+            return
         if isinstance(target, ToAgent):
             self._prompts[self.addressee.agent] = text
         self.post_message(self.Sent(text))
         self.put_away(text)
 
     def put_away(self, text: str) -> None:
-        """Empty it, since this text has been used; it is in the history."""
+        """Empty it, since this text has been used; it is in the history, unless it is empty."""
         self.past.add(text)
         self.place("")
         if self._vi is not None:

@@ -19,9 +19,9 @@ from gshtui.settings import paths
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.files import private_files
 from gshtui.system.tasks import start_job
-from gshtui.ui.kit.bridge import EventConsumer
+from gshtui.ui.kit.bridge import EventConsumer, NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
-from gshtui.ui.kit.widget_messages import ChooseModel, ConnectModel
+from gshtui.ui.kit.widget_messages import ChooseModel, ConnectModel, KeyGiven
 from gshtui.ui.settings.settings_host import SettingsHost
 
 if TYPE_CHECKING:
@@ -67,7 +67,15 @@ class SettingsFeature(Feature):
             FeatureRoute(
                 ConnectModel, lambda wanted: self._set_up(self._card().connect_model(wanted.provider, wanted.model))
             ),
+            FeatureRoute(KeyGiven, lambda given: self._set_up(self._connect(given.key))),
         )
+
+    async def _connect(self, key: str) -> None:
+        try:
+            await self.window.bridge.running()
+            await self._card().connect(key)
+        except NotReady as error:
+            self.window.notify(f"The key was not used. {error}", severity="error", markup=False)
 
     def watchers(self) -> Sequence[EventConsumer]:
         return (self,)
