@@ -250,11 +250,11 @@ async def test_a_prompt_sent_while_a_conversation_is_opened_is_answered_in_that_
 
     class Slow(OpenSessions):
         async def open(
-            self, wanted: str, *, agent: str, cwd: str, provider: str = "", model: str = ""
+            self, wanted: str, *, agent: str, cwd: str, provider: str = "", model: str = "", or_new: bool = False
         ) -> OpenedSession:
             opening.set()
             await opened.wait()
-            return await super().open(wanted, agent=agent, cwd=cwd, provider=provider, model=model)
+            return await super().open(wanted, agent=agent, cwd=cwd, provider=provider, model=model, or_new=or_new)
 
     hang = Hang()
     here = await harness(ScriptedProvider(["one", hang], ["two"]))
