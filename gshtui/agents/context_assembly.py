@@ -74,12 +74,7 @@ class AgentFinder:
     """Finds agents by name or id."""
 
     def __init__(self, store: Store, here: Callable[[str], Agent | None], cwd: str, own: str = "") -> None:
-        """
-        Args:
-            here: an agent of this process.
-            cwd: the folder whose conversations count.
-            own: the agent of a window in this folder, whether one is open or not.
-        """
+        """`cwd`: whose conversations count. `own`: the agent of a window in this folder, whether one is open or not."""
         self._store = store
         self._own = own
         self._here = here

@@ -125,7 +125,7 @@ class AtPrompt(click.Group):
 @click.option("--workflow", "-w", default="", metavar="NAME", help="Run this workflow, with the options that follow.")
 @click.option("--new", "-n", is_flag=True, help="Start a new conversation.")
 @click.option("--session", type=SESSION, default="", metavar="ID", help="Continue this conversation.")
-@agent_option("Agent to ask.")
+@agent_option
 @click.option("--provider", type=PROVIDER, default="", metavar="NAME", help="Provider to ask.")
 @click.option("--model", type=MODEL, default="", metavar="NAME", help="Model to ask.")
 @click.option(

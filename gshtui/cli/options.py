@@ -138,10 +138,9 @@ def mode_option(help: str) -> Callable[[F], F]:
     return click.option("--mode", type=click.Choice(MODES), metavar="MODE", help=help)
 
 
-def agent_option(help: str) -> Callable[[F], F]:
-    """`--agent NAME`."""
-    return click.option("--agent", type=AGENT, default="main", show_default=True, metavar="NAME", help=help)
-
+agent_option = click.option(
+    "--agent", type=AGENT, default="main", show_default=True, metavar="NAME", help="Agent to ask."
+)
 
 context_lines_option = click.option(
     "--context-lines",

@@ -30,7 +30,7 @@ FORMATS = ("text", "json", "stream-json", "codex")
 
 @click.command(short_help="Run one turn without a window.")
 @click.argument("text", nargs=-1)
-@agent_option("Agent to ask.")
+@agent_option
 @click.option(
     "--provider",
     type=PROVIDER,

@@ -106,12 +106,7 @@ class Registry:
 
     def offer(self, names: Sequence[str], make: Callable[[], Iterable[AnyCommand]]) -> None:
         """Add commands that are created when one of them is first requested: a short call loads only what it uses.
-
-        Args:
-            names: the names and aliases of all of them, in their order.
-            make: makes them.
-
-        Raises `ValueError`: a name is taken.
+        `names`: with aliases, in their order. Raises `ValueError`: a name is taken.
         """
         offer = _Offer(tuple(names), make)
         self._claim(offer.names, offer)

@@ -348,11 +348,8 @@ class HostLinks:
         *,
         changed: Callable[[], Settings | None] = lambda: None,
     ) -> None:
-        """
-        Args:
-            runtime: gives the private folder for sockets; asked when the first host is used.
-            environ: for ssh.
-            changed: gives the settings anew if the configuration has changed since it was last asked.
+        """`runtime`: gives the private folder for sockets, once a host is used. `changed`: gives the settings anew if
+        the configuration has changed since it was last asked.
         """
         self._settings = settings
         self._runtime = runtime

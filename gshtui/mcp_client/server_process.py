@@ -37,7 +37,7 @@ LONGEST = 16 * 1024 * 1024
 
 def scratch_folder(name: str) -> Path:
     """The folder of a server's own, which it may write to in the sandbox."""
-    return paths.cache_dir(create=False) / "mcp" / name
+    return paths.cache_dir() / "mcp" / name
 
 
 async def start_server(

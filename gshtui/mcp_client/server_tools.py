@@ -85,12 +85,8 @@ def tool_commands(
     withheld: Callable[[str], str],
     files: Path,
 ) -> list[AnyCommand]:
-    """A server's tools as commands.
-
-    Args:
-        connection: gives the connection to the server now.
-        withheld: why a tool, by the server's name of it, must not be called now, as a sentence; empty: it may be.
-        files: folder for pictures and files in answers.
+    """A server's tools as commands. `withheld`: why a tool, by the server's name of it, must not be called now; empty:
+    it may be. `files`: folder for pictures and files in answers.
     """
     return [_ServerTool(connection, server, name, pin, withheld, files).command() for name, pin in names.items()]
 

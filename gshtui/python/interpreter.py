@@ -239,12 +239,8 @@ class Interpreter:
         self._whole = True
 
     async def restore(self, kept: KeptVariables) -> tuple[Done, tuple[str, ...]]:
-        """Set the variables of an earlier interpreter. It may have ended afterwards, for they are code.
-
-        Returns:
-            its report, and what was taken out of the project as after a block.
-
-        Raises `OSError`: what it makes cannot be noted, so nothing was done.
+        """Set the variables of an earlier interpreter; it may have ended afterwards, for they are code. Returns its
+        report, and what was taken out of the project as after a block. Raises `OSError`: nothing was done.
         """
         moved: list[str] = []
         async with self.turn, self._looked_after(moved):

@@ -86,10 +86,9 @@ def state_dir(*, create: bool = True) -> Path:
     return _made(folder, "XDG_STATE_HOME", tighten=True) if create else folder
 
 
-def cache_dir(*, create: bool = True) -> Path:
-    """`$XDG_CACHE_HOME/gsh`: what may be removed at any time; 0700. Raises `FolderError`."""
-    folder = _xdg("XDG_CACHE_HOME", ".cache")
-    return _made(folder, "XDG_CACHE_HOME", tighten=True) if create else folder
+def cache_dir() -> Path:
+    """`$XDG_CACHE_HOME/gsh`: what may be removed at any time. Who writes there creates it. Raises `FolderError`."""
+    return _xdg("XDG_CACHE_HOME", ".cache")
 
 
 def runtime_dir(*, create: bool = True) -> Path:

@@ -54,8 +54,6 @@ async def wait_ready(
 
     Args:
         pattern: regular expression for a prompt's line, searched in the newest lines.
-        idle_seconds: how long the screen must have been unchanged.
-        timeout: seconds after which it ends anyway.
         since: ignore everything before this marker. On the alternate screen, where a prompt may stay in place, the
             whole screen is searched once it has changed.
 

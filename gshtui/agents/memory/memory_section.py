@@ -111,12 +111,7 @@ class MemorySection:
         first_prompt: Callable[[], Awaitable[str]],
         room: int,
     ) -> None:
-        """
-        Args:
-            notes: the owner of the memory, and its notes. Raises `StoreError`.
-            first_prompt: what the conversation began with. Raises `StoreError`.
-            room: most tokens of the notes; 0: there is no section.
-        """
+        """`notes`: with the owner of the memory. `room`: most tokens of the notes; 0: there is no section."""
         self._notes = notes
         self._first_prompt = first_prompt
         self._room = room

@@ -29,9 +29,7 @@ class ContextAccess:
     """Looks up the roster, which includes agents of other processes."""
 
     def __init__(self, row: FindAgent | None) -> None:
-        """Args:
-        row: `None` if there is no record; then there are no agents in terminals either.
-        """
+        """`row`: `None` if there is no record; then there are no agents in terminals either."""
         self._row = row
 
     async def target(self, invocation: Invocation, wanted: str) -> str:

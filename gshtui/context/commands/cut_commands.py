@@ -221,8 +221,8 @@ class CutCommands:
                 self._cutting(CompactContext, "compact"),
                 self._cutting(PruneContext, "prune"),
                 self._cutting(ClearContext, "clear"),
-                action(PinBlock, self._pin, _render_pinned, where=[Where("inspector.pin", _to_pin)]),
-                action(UnpinBlock, self._unpin, _render_pinned, where=[Where("inspector.pin", _to_unpin)]),
+                action(PinBlock, self._pinned, _render_pinned, where=[Where("inspector.pin", _to_pin)]),
+                action(UnpinBlock, self._pinned, _render_pinned, where=[Where("inspector.pin", _to_unpin)]),
                 action(RestoreBlock, self._restore, _render_restored, where=[Where("inspector.restore", _to_restore)]),
                 action(
                     UndoCut,
@@ -261,12 +261,6 @@ class CutCommands:
         done = f"{_DONE.get(receipt.kind, 'Cut')} {name}: {sizes}."
         said = " ".join([done, "`/undo` to take it back.", *receipt.steps[-1:]])  # the receipt has all steps
         return ToastView(said, 8 if receipt.steps else None)
-
-    async def _pin(self, invocation: Invocation, parameters: PinBlock) -> PinnedBlock:
-        return await self._pinned(invocation, parameters)
-
-    async def _unpin(self, invocation: Invocation, parameters: UnpinBlock) -> PinnedBlock:
-        return await self._pinned(invocation, parameters)
 
     @context_errors
     async def _pinned(self, invocation: Invocation, parameters: PinBlock | UnpinBlock) -> PinnedBlock:

@@ -66,10 +66,6 @@ def instruction(limit: int, focus: str = "", by: str = "the person") -> str:
     return _ASK.format(words=max(80, limit // 2), focus=said)
 
 
-def reminder(why: str) -> str:
-    return _REMIND.format(why=why)
-
-
 def summary_fault(summary: str, replaced: int) -> str:
     """Return why a summary is refused, as the end of a sentence; empty for a good one.
 
@@ -201,7 +197,7 @@ class _Asking:
         again = (
             *body.messages,
             _message("unusable", "assistant", answer.text.strip()[:2_000] or "(no briefing)"),
-            _message("reminder", "user", reminder(why)),
+            _message("reminder", "user", _REMIND.format(why=why)),
         )
         answer, _ = await self._fitting(replace(body, messages=again))
         if why := _why_not(answer, wish):

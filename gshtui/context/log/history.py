@@ -101,7 +101,7 @@ def _words(base: Base, entry: LogEntry, number: int, limit: int) -> tuple[Part, 
     who = "The person" if block.source == "you" else block.source
     sent = Text(f"[{who} said, word for word{', shortened' if kept != said else ''}]\n{kept}")
     change = Change("shortened" if kept != said else "carried", base.id, block.tokens, block_tokens(sent))
-    return sent, _changed_files(block, sent, change, "carried")
+    return sent, _changed_files(block, sent, change)
 
 
 def _whole(base: Base, entry: LogEntry, number: int, outputs: Mapping[str, str], *, pinned: bool) -> tuple[Part, Block]:
@@ -112,14 +112,14 @@ def _whole(base: Base, entry: LogEntry, number: int, outputs: Mapping[str, str],
         full = outputs.get(part.output, "") if isinstance(part, ToolResult) and not pinned else ""
         sent = Text(f"[{'pinned' if pinned else 'restored'}: {block.source}]\n{full or text_of(part)}")
     change = Change("carried" if pinned else "restored", base.id, block.tokens, block_tokens(sent))
-    return sent, _changed_files(block, sent, change, "carried", pinned=pinned)
+    return sent, _changed_files(block, sent, change, pinned=pinned)
 
 
-def _changed_files(block: Block, sent: Part, change: Change, kind: str, *, pinned: bool = False) -> Block:
+def _changed_files(block: Block, sent: Part, change: Change, *, pinned: bool = False) -> Block:
     return Block(
         id=block.id,
         section="history",
-        kind=block.kind if kind != "carried" or isinstance(sent, Image | Document | Audio) else "carried",
+        kind=block.kind if isinstance(sent, Image | Document | Audio) else "carried",
         source=block.source,
         tokens=block_tokens(sent),
         hash=hash_of(text_of(sent)),

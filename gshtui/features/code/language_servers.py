@@ -555,7 +555,7 @@ class LanguageServers:
 
 def scratch_folder(name: str) -> Path:
     """The folder of a language server's own, which it may write to in the sandbox."""
-    return paths.cache_dir(create=False) / "language-servers" / name
+    return paths.cache_dir() / "language-servers" / name
 
 
 def _narrowed(sandbox: ProjectSandbox, scratch: Path, memory_mb: int) -> ProjectSandbox:

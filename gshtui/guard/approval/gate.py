@@ -127,10 +127,7 @@ class Gate:
         self.modes.close()
 
     async def review(self, call: Call, assessment: Assessment) -> Verdict:
-        """Decide on one call; waits for a person's answer if it takes one.
-
-        Cancelling the wait withdraws the question.
-        """
+        """Decide on one call; wait for a person if it takes one. Cancelling the wait withdraws the question."""
         decided = await self.decide(call, assessment)
         return decided if isinstance(decided, Verdict) else self._unless_ceased(await self._ask(call, decided))
 

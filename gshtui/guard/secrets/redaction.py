@@ -155,12 +155,7 @@ class Redactor:
     def __init__(
         self, environ: Mapping[str, str] | None = None, names: Iterable[str] = (), keys: Mapping[str, str] | None = None
     ) -> None:
-        """
-        Args:
-            environ: the values of its secret variables are removed everywhere.
-            names: additional variables.
-            keys: secrets that are in no variable, by any names.
-        """
+        """Remove the values of these variables, where they are secret or named. `keys`: secrets in no variable."""
         self._values = _values({**(environ or {}), **(keys or {})}, frozenset((*names, *(keys or ()))))
 
     def redact(self, text: str) -> str:

@@ -34,13 +34,7 @@ class FamiliarLines(Protocol):
     def lines(self, event: Event) -> Iterator[Line]: ...
 
     def last_lines(self, turn: TurnFinished | None, code: int, complaint: str) -> Iterator[Line]:
-        """What to print at the end.
-
-        Args:
-            turn: `None`: there was none.
-            code: the exit code.
-            complaint: what was said last on stderr.
-        """
+        """What to print at the end. `code`: the exit code. `complaint`: what was said last on stderr."""
         ...
 
 

@@ -59,7 +59,7 @@ async def check_program(
     found = await asyncio.to_thread(installed, profile, environ)
     if found is None:
         raise CheckError(f"{profile.title} is not installed: {' or '.join(profile.programs)} is not on the PATH.")
-    versions = ProgramVersions(paths.cache_dir(create=False) / "program-versions.json")
+    versions = ProgramVersions(paths.cache_dir() / "program-versions.json")
     version = await versions.find(profile, (found,), environ)
     results: list[CheckedStep] = []
     with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=_PLACES, ignore_cleanup_errors=True) as place:

@@ -224,7 +224,7 @@ def _answered(line: str) -> str:
 
 def kept_versions() -> ProgramVersions:
     """With what was found for this person before."""
-    return ProgramVersions(paths.cache_dir(create=False) / "program-versions.json")
+    return ProgramVersions(paths.cache_dir() / "program-versions.json")
 
 
 class ProgramVersions:

@@ -34,11 +34,8 @@ class WireTurn(msgspec.Struct, frozen=True):
 
 
 def turns(messages: Sequence[Message], provider: str, abilities: Capabilities) -> list[WireTurn]:
-    """The messages as alternating turns, starting and ending with a user's.
-
-    Args:
-        provider: the provider whose `opaque` values are used; others' reasoning is left out.
-        abilities: which images and documents the model accepts; others are replaced with a note.
+    """The messages as alternating turns, starting and ending with a user's. Only the reasoning of `provider` is among
+    them, and a note for each image or document that the model does not accept.
     """
     return _whole(_paired(_merged(messages, provider, abilities), set()))
 

@@ -357,14 +357,8 @@ _NO_SUCH_COMMAND = 127
 
 
 def best_command(typed: str, cwd: str, previous: str, runs: Sequence[PrefixRun], now: float) -> str:
-    """The command to suggest for what is typed; empty: none.
-
-    Args:
-        typed: the line so far.
-        cwd: the folder of the prompt.
-        previous: what was run just before, as recorded.
-        runs: earlier runs of commands that begin so.
-        now: seconds since the epoch.
+    """The command to suggest for what is typed; empty: none. `previous`: what was run just before, as recorded. `runs`:
+    earlier runs of commands that begin so.
     """
     weights: dict[str, list[float]] = {}
     for run in runs:

@@ -43,12 +43,7 @@ class SpoolSync:
     """`sync` before each read."""
 
     def __init__(self, socket_path: Path, spool_folder: Path, make_intake: Callable[[], ShellIntake]) -> None:
-        """
-        Args:
-            socket_path: where shells report to.
-            spool_folder: where they leave their lines.
-            make_intake: creates what takes them in, for once.
-        """
+        """`make_intake`: creates what takes the shells' lines in, for once."""
         self._socket = socket_path
         self._folder = spool_folder
         self._make_intake = make_intake

@@ -388,7 +388,7 @@ def _is_sound(table: str, fields: dict[str, Any]) -> bool:
             case "agents":
                 agent_table.sound(fields["data"], fields["request"])
             case "mail":
-                mail_table.sound(fields["data"])
+                mail_table.decode_letter(fields["data"])
             case "calls":
                 call_table.sound_call(fields["data"])
             case "call_messages":

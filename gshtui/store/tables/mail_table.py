@@ -47,7 +47,7 @@ def get_letter(connection: sqlite3.Connection, id: str) -> Letter:
         raise StoreError("unknown", f"There is no message {wanted!r}.", hint="`mail ls` lists them.")
     if len(found) > 1:
         raise StoreError("ambiguous", f"Several messages end with {wanted!r}.", hint="Give more of the id.")
-    return _letter(found[0][0])
+    return decode_letter(found[0][0])
 
 
 def list_letters(
@@ -61,13 +61,13 @@ def list_letters(
         f"SELECT data FROM mail {'WHERE ' + ' AND '.join(where) if where else ''} ORDER BY rowid DESC LIMIT ?",
         (*states, *((recipient,) if recipient else ()), limit),
     ).fetchall()
-    return [_letter(data) for (data,) in reversed(found)]
+    return [decode_letter(data) for (data,) in reversed(found)]
 
 
 def sent_since(connection: sqlite3.Connection, sender: str, since: float) -> list[Letter]:
     """What an agent has sent since a time (seconds since the epoch), oldest first."""
     found = connection.execute("SELECT data FROM mail WHERE sender = ? AND created > ? ORDER BY rowid", (sender, since))
-    return [_letter(data) for (data,) in found]
+    return [decode_letter(data) for (data,) in found]
 
 
 def letters_of_calls(connection: sqlite3.Connection, since: float) -> list[Letter]:
@@ -77,7 +77,7 @@ def letters_of_calls(connection: sqlite3.Connection, since: float) -> list[Lette
         " AND json_extract(data, '$.answered') ORDER BY rowid",
         (since,),
     )
-    return [_letter(data) for (data,) in found]
+    return [decode_letter(data) for (data,) in found]
 
 
 def change_letter(connection: sqlite3.Connection, id: str, *, within: Sequence[str] = (), **changes: object) -> Letter:
@@ -129,7 +129,7 @@ def orphans(connection: sqlite3.Connection) -> list[Letter]:
     ).fetchall():
         if is_alive(Process(str(owner[0]), int(owner[1]), str(owner[2]))):
             continue
-        letter = _letter(data)
+        letter = decode_letter(data)
         _mark(connection, letter.id, None)
         if letter.state in ("queued", "typed"):
             letter = change_letter(connection, letter.id, state="held", why=UNSURE)
@@ -157,12 +157,8 @@ def delete_old(connection: sqlite3.Connection, days: float) -> None:
     )
 
 
-def sound(data: str) -> None:
-    """Raise `msgspec.DecodeError` if this is not a message."""
-    _letter(data)
-
-
-def _letter(data: str) -> Letter:
+def decode_letter(data: str) -> Letter:
+    """Raises `msgspec.DecodeError`: it is not a message."""
     return decoder(Letter, strict=False).decode(data)
 
 

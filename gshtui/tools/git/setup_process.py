@@ -53,15 +53,8 @@ class SetupProcess(msgspec.Struct, frozen=True):
 async def run_process(
     argv: Sequence[str], folder: Path, within: float, sandboxes: Sandboxes | None = None
 ) -> SetupProcess:
-    """Run it and wait for its end.
-
-    Args:
-        argv: the program and its arguments.
-        folder: the worktree, where it starts.
-        within: seconds until it is ended.
-        sandboxes: gives the sandbox; where none works, it runs without.
-
-    Raises `OSError`: it cannot be started.
+    """Run it in a worktree, and wait for its end. `within`: seconds until it is ended. `sandboxes`: gives the sandbox;
+    where none works, it runs without. Raises `OSError`: it cannot be started.
     """
     if sandboxes is None:
         return await _ended(argv, folder, command_environment(caller_environ()), within)

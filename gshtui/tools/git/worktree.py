@@ -131,11 +131,8 @@ async def copied_index(folder: Path, limit: float = LIMIT) -> AsyncGenerator[Pat
 
 
 async def delete_branch(folder: Path, branch: str, commit: str = "", limit: float = LIMIT) -> bool:
-    """Delete a branch that no worktree has checked out, and what is configured for it. `commit`: only if its tip is
-    still this commit.
-
-    Returns:
-        Whether it was deleted.
+    """Delete a branch that no worktree has checked out, and what is configured for it; return whether it was deleted.
+    `commit`: only if its tip is still this commit.
     """
     tip = (commit,) if commit else ()
     gone = await git(folder, "update-ref", "-d", f"refs/heads/{branch}", *tip, timeout=limit)

@@ -82,14 +82,7 @@ def lines_of(event: Event) -> list[CleanText]:
 
 
 def question_keys(offered: Sequence[Offer], waiting: int, width: int, height: int) -> list[CleanText]:
-    """How the current question can be answered in the pane: a list, or one line in a low pane.
-
-    Args:
-        offered: its answers.
-        waiting: open questions, including this one.
-        width: cells of a line.
-        height: rows of the pane.
-    """
+    """How the current question can be answered: a list, or one line in a low pane. `waiting`: with this question."""
     count = f" · 1 of {waiting}" if waiting > 1 else ""
     if height < _LOW:
         tail = f" · and enter{count}"

@@ -98,12 +98,7 @@ class PaneScreen:
         return self._seen < self._shown
 
     def open(self, draw: Callable[[], None], seen: Callable[[float], None]) -> None:
-        """Begin.
-
-        Args:
-            draw: called when its size has changed.
-            seen: called once it is no longer behind, with the time of `time.monotonic`.
-        """
+        """Begin. `draw`: for a changed size. `seen`: called once it is no longer behind, with `time.monotonic()`."""
         self._on_size, self._on_seen = draw, seen
         if self.is_terminal:
             self._write(clean_text(_BRACKETED_PASTE))
