@@ -145,7 +145,7 @@ class OpenQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a program asks on its screen now."""
 
     id: str
-    """The same as long as the same words are on the screen; another question has another one."""
+    """The same as long as the same is told of what is asked; another question has another one."""
     subject: str
     """The question in one line."""
     detail: str = ""
@@ -168,6 +168,13 @@ class OpenQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     """The whole shell line that would run, where the program or its transcript tells that."""
     warnings: tuple[str, ...] = ()
     """What a person should know before they allow it, as our guard judges it."""
+    screen: str = ""
+    """The id of what its screen shows of it, where more is told than that: two that begin alike may share it."""
+
+    @property
+    def on_screen(self) -> str:
+        """The id of what its screen shows of it."""
+        return self.screen or self.id
 
     @property
     def line(self) -> str:

@@ -88,7 +88,7 @@ class AgentNews:
         if not row.needs_you:
             self._needing.pop(row.id, None)
             return None
-        question = row.question.id if row.question is not None else ""
+        question = row.question.on_screen if row.question is not None else ""
         if row.id in self._needing and question in ("", self._needing[row.id]):
             return None
         self._needing[row.id] = question

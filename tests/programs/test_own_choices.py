@@ -205,10 +205,10 @@ async def test_an_answer_never_allows_the_next_command_that_begins_alike(stage: 
             await stage.fleet.answer(stage.id, first.choices[0].key, question=first.id)
         except FleetError as error:
             refused.append(str(error))
-        return "something else than was shown" in "".join(refused[-1:]) or await told("two") is not None
+        return len(refused) > 5 and await told("two") is not None
 
     await stage.until(pressed, bool)
-    second = await stage.until(lambda: told("two"), bool)
+    second = await told("two")
     assert second is not None and (one.exists(), two.exists()) == (True, False), refused
     await stage.fleet.answer(stage.id, second.choices[0].key, question=second.id)
     await stage.status("idle")

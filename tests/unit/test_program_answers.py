@@ -17,6 +17,7 @@ from gshtui.fleet.lifecycle.answerer import Answerer
 from gshtui.fleet.lifecycle.asked_questions import AskedQuestions
 from gshtui.programs.pane.pane_view import SessionError
 from gshtui.programs.profiles.profile_files import load
+from gshtui.programs.screen.same_question import as_told
 from gshtui.programs.status.status import KnownStatus
 from gshtui.programs.transcripts.asked_call import with_call
 from gshtui.programs.transcripts.program_transcript import TranscriptBuilder
@@ -51,7 +52,7 @@ class Asking:
 
     async def whole_question(self, *_: object) -> OpenQuestion:
         whole, self.whole = self.whole, self.later or self.whole
-        return whole
+        return as_told(self.shown, whole)
 
     async def _open_question(self) -> OpenQuestion:
         self.paints -= 1
@@ -175,33 +176,43 @@ LIKE = "; ".join(f"touch file-{n}.txt" for n in range(40))
 """The beginning of two commands, of which a screen shows no more."""
 
 
+CUT = replace(PLAN, detail=LIKE, partial=True)
+ONE, TWO = (as_told(CUT, replace(PLAN, detail=f"{LIKE}; {end}", call=end)) for end in ("ls", "rm -rf ~"))
+PAST = as_told(CUT, replace(PLAN, detail=f"rm -rf ~; {LIKE}"))
+"""By what its terminal has above the screen."""
+
+
 @pytest.mark.parametrize("later", [None, "rm -rf ~", ""], ids=["it still waits", "another one", "none"])
 async def test_a_cut_question_is_allowed_once_its_call_waits_for_a_moment(later: str | None, tmp_path: Path) -> None:
     """What tells that the call before is over may be written down just after the next one is asked about."""
-    shown = replace(PLAN, detail=LIKE, partial=True)
-    whole = replace(PLAN, detail=f"{LIKE}; ls", call="c1")
-    program = Asking(tmp_path, shown, whole)
-    program.later = None if later is None else replace(whole, detail=later, call="c2") if later else shown
-    questions, row = told(whole)
+    program = Asking(tmp_path, CUT, ONE)
+    program.later = None if later is None else replace(ONE, detail=later, call="c2") if later else CUT
+    questions, row = told(ONE)
     with pytest.raises(FleetError, match="Nothing was pressed") if program.later else contextlib.nullcontext():
-        await program.answerer(questions).answer(row, "1", "q")
+        await program.answerer(questions).answer(row, "1", ONE.id)
     assert program.chosen == ["1"] * (later is None)
 
 
-@pytest.mark.parametrize("other", [None, replace(PLAN, id="before")], ids=["nothing", "another one"])
-async def test_a_call_of_which_nobody_was_told_is_allowed_by_no_answer_to_one_before_it(
-    other: OpenQuestion | None, tmp_path: Path
+@pytest.mark.parametrize("now", [TWO, PAST])
+@pytest.mark.parametrize("known", [(), (ONE,), (ONE, None, TWO), (ONE, TWO), (CUT,)])
+async def test_an_answer_is_to_what_was_told_and_not_to_what_looks_the_same(
+    known: tuple[OpenQuestion | None, ...], now: OpenQuestion, tmp_path: Path
 ) -> None:
-    """The one before looked alike. It was answered elsewhere, and its program goes on and asks again."""
-    whole = replace(PLAN, detail=f"{LIKE}; rm -rf ~", call="c2")
-    program, questions = Asking(tmp_path, replace(PLAN, detail=LIKE, partial=True), whole), AskedQuestions()
+    """However much was told of either in between, and by whichever face: the one that answers has it from before."""
+    questions, row = AskedQuestions(), told(PLAN)[1]
+    for each in known:
+        questions.as_told("a", each, goes_on=each is None)
+        if each is not None:
+            questions.note_told("a", each)
+            row = replace(row, question=each)
+    program = Asking(tmp_path, CUT, now)
     answerer = program.answerer(questions, lambda row, asked: questions.note_told(row.id, asked))
-    _, row = told(replace(PLAN, call="c1"))
-    row = replace(row, question=other)
-    with pytest.raises(FleetError, match="something else than was shown"):
-        await answerer.answer(row, "1", "q")
+    for before in (ONE.id, CUT.id):
+        for _ in range(2):
+            with pytest.raises(FleetError, match="Nothing was pressed"):
+                await answerer.answer(replace(row, question=known[-1] if known else None), "1", before)
     assert not program.chosen
-    await answerer.answer(row, "1", "q")
+    await answerer.answer(row, "1", now.id)
     assert program.chosen
 
 

@@ -26,6 +26,7 @@ from gshtui.programs.profiles.profile import GENERIC, Profile
 from gshtui.programs.profiles.profile_files import LoadedProfiles, ProfileError
 from gshtui.programs.profiles.profile_folder import OnProfiles, ProfileFolder
 from gshtui.programs.profiles.program_versions import kept_versions
+from gshtui.programs.screen.same_question import as_told
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery
 from gshtui.programs.transcripts.transcript_readers import READERS, LastTurns, TurnText, conversation_state, home_of
 from gshtui.system.caller_environment import caller_environ
@@ -448,16 +449,15 @@ class Programs:
         """
         from gshtui.programs.transcripts.asked_call import whole_question
 
-        link = await self.link(server, row)
+        link, shown = await self.link(server, row), question
         is_told = link is not None and link.asks(question.id)  # its protocol has told all of it
         if not is_told and (found := await self.transcript(row)) is not None:
             question = await asyncio.to_thread(whole_question, question, *found, answered)
         if question.command:
             question = await asyncio.to_thread(_with_warnings, question, row)
-        if is_told or not question.partial:
-            return question
-        session = await self.session(server, row)
-        return await session.question_with_past(question)
+        if not is_told and question.partial:
+            question = await (await self.session(server, row)).question_with_past(question)
+        return as_told(shown, question)
 
     async def transcript(self, row: AgentRow) -> tuple[TranscriptQuery, Mapping[str, str]] | None:
         """How to find the transcript of the agent's conversation, and in which environment; `None`: it is unknown.

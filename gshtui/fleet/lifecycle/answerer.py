@@ -222,26 +222,27 @@ class Answerer:
             pipe = hook_answers.waiting_request(data, row.id, asked) if behavior is not None else None
             return pipe is not None and behavior is not None and hook_answers.give_answer(pipe, behavior)
 
-        question = await self._checked(row, choice, question)
-        if mode := approved(profile, row.question, question, choice):
+        asked = await self._checked(row, choice, question)
+        if mode := approved(profile, row.question, asked.id, choice):
             self._approve(row, mode)
         try:
-            asked = await session.choose(question, choice, by_hook, reason)
+            after = await session.choose(asked.on_screen, choice, by_hook, reason)
         except SessionError as error:
             if mode:
                 self._approve(row, "")
             if error.kind == "unsure":  # the next one may look like it
                 self._questions.end_question(row.id)
             raise from_session_error(error) from error
-        if asked is None or asked.id != question:
+        if after is None or after.id != asked.on_screen:
             self._questions.end_question(row.id)
-        return asked
+        return after
 
-    async def _checked(self, row: AgentRow, choice: str, question: str) -> str:
-        """The id of the question that is answered, as it is asked now: in a terminal of another width, its program may
-        cut its choices elsewhere. Raises `FleetError`: another one is asked, or none; it would allow what is not shown.
+    async def _checked(self, row: AgentRow, choice: str, question: str) -> OpenQuestion:
+        """The question that is answered, as it is asked now: in a terminal of another width, its program may cut its
+        choices elsewhere. Raises `FleetError`: another one is asked, or none; it would allow what is not shown.
         """
         seen = self._questions.seen(row.id, question)
+        known = seen or (row.question if row.question is not None and question in ("", row.question.id) else None)
         loop = asyncio.get_running_loop()
         until = loop.time() + PAINTED
         while True:  # while it is painted anew, a part of it is not there
@@ -250,20 +251,16 @@ class Answerer:
             except FleetError as error:
                 obstacle = error
             else:
-                if question in ("", asked.id) or (seen is not None and is_cut_elsewhere(seen, asked)):
+                alike = known is not None and known.on_screen == asked.on_screen
+                if alike or question in ("", asked.id) or (seen is not None and is_cut_elsewhere(seen, asked)):
                     break
                 changed = f"The question of {row.name} changed: {one_line(asked.subject, 120)}"
                 obstacle = from_session_error(SessionError("waiting", changed, "Nothing was pressed."))
             if loop.time() >= until:
                 raise obstacle
             await asyncio.sleep(LOOK)
-        known = seen or row.question
-        same = known is not None and (known.detail, known.diff) == (asked.detail, asked.diff)
-        if known is not None and known.id == asked.id:
-            changed = not same and bool(question or not known.partial)
-        else:
-            changed = not same and bool(asked.call)  # nobody was told of it, and its screen may show a part of it
-        if changed:
+        told = known is not None and alike and (question or not known.partial)
+        if known is not None and told and (known.detail, known.diff) != (asked.detail, asked.diff):
             self._tell(row, asked)
             if choice in msgspec.structs.replace(asked, partial=True).uncounted:
                 message = f"{row.name} ({row.id}) asks about something else than was shown. Nothing was pressed."
@@ -274,7 +271,7 @@ class Answerer:
                 f"{asked.unseen}, so only a denial of it counts here: {row.name} ({row.id}). Nothing was pressed.",
                 hint=f"Answer in its terminal: `agent attach {row.id}`.",
             )
-        return asked.id
+        return asked
 
     @contextlib.asynccontextmanager
     async def _own(self, row: AgentRow) -> AsyncGenerator[tuple[OwnQuestions, AgentRow]]:

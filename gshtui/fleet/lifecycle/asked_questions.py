@@ -32,7 +32,7 @@ class AskedQuestions:
         told = self._told.get(agent)
         if question is None:
             self._told.pop(agent, None)  # the next one that looks alike may be about something else
-        return told if told is not None and question is not None and told.id == question.id else question
+        return told if told is not None and question is not None and told.on_screen == question.id else question
 
     def note_told(self, agent: str, question: OpenQuestion) -> None:
         """Note what is told of the question that a screen shows."""
@@ -51,8 +51,8 @@ class AskedQuestions:
         return self._seen.get(agent, {}).get(question)
 
     def is_told(self, agent: str, question: str) -> bool:
-        """Whether more was told of the question that it asks than its screen shows."""
-        return (told := self._told.get(agent)) is not None and told.id == question
+        """Whether more was told of the question that its screen shows by this id."""
+        return (told := self._told.get(agent)) is not None and told.on_screen == question
 
     def end_question(self, agent: str) -> None:
         """Note that its question was answered."""

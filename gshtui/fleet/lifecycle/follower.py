@@ -347,7 +347,7 @@ class AgentFollower:
         key = (row.id, row.pane, row.pid)
         status = self._statuses.get(key)
         now = status.known.question if status is not None else None
-        if status is None or now is None or now.id != question.id:
+        if status is None or now is None or now.id != question.on_screen:
             return
         self.questions.note_told(row.id, question)
         self._said(key, row, status.known)

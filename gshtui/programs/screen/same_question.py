@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from gshtui.bus.agent_data import OpenQuestion
+from gshtui.programs.screen.asked_question import question_id
 
 _CUT = "…"
 
@@ -23,6 +24,15 @@ def is_cut_elsewhere(one: OpenQuestion, other: OpenQuestion) -> bool:
     if not all(each.means for each in one.choices):
         return all(mine == theirs for mine, theirs in pairs)
     return all(mine == theirs or _begins(mine, theirs) or _begins(theirs, mine) for mine, theirs in pairs)
+
+
+def as_told(shown: OpenQuestion, whole: OpenQuestion) -> OpenQuestion:
+    """A question with all that is told of it. One that is cut on its screen gets an id of its own, by which an answer
+    is to what was told, and not to the next one that looks the same.
+    """
+    if not shown.partial or (whole.detail, whole.diff) == (shown.detail, shown.diff):
+        return whole
+    return replace(whole, id=question_id(shown.id, f"{whole.detail}\0{whole.diff}", ()), screen=shown.id)
 
 
 def _about(question: OpenQuestion) -> tuple[str, str, str, list[str]]:
