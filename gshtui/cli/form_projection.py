@@ -21,6 +21,7 @@ from gshtui.commands.group import positions_of
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 
+_YES = "Do not ask, even in a terminal."
 _NUMBERS: dict[object, str] = {bool: "flag", int: "int", float: "float"}
 
 
@@ -66,7 +67,7 @@ def _form(parameters: type[Parameters], named: str, positions: Sequence[str], *,
         values,
         help=_help(parameters, shell),
         summary=shell.summary,
-        yes=shell.yes if takes_yes else "",
+        yes=shell.yes or (_YES if takes_yes else ""),
         takes_settings=shell.takes_settings,
         by_keeper="" if shell.alone else shell.waiting,
     )

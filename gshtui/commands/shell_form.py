@@ -72,8 +72,8 @@ class ShellForm(msgspec.Struct, frozen=True):
     """It prints the id of each agent it starts, as soon as the agent runs."""
     needs_terminal: str = ""
     """The error without a terminal, with exit code 2, unless `--json` is given; empty: it needs no terminal."""
-    yes: str = "Do not ask, even in a terminal."
-    """Help of `--yes`, which every command that asks a question has."""
+    yes: str = ""
+    """Help of `--yes` in place of the usual words, which every command that asks a question has."""
     takes_settings: bool = False
     """Whether it has `--set KEY=VALUE`."""
     needs_answer: bool = False

@@ -102,6 +102,9 @@ class ShownContext(Protocol):
     def block(self) -> Block | None: ...
 
 
+_FOR_SCRIPTS = "For scripts that give it: nothing is asked anyway."
+
+
 class CutParameters(ToolParameters, Returns[Receipt]):
     """Whose context to cut."""
 
@@ -122,6 +125,7 @@ class CompactContext(CutParameters):
         ("agent",),
         summary="Replace an agent's conversation so far with a summary.",
         parts=CONTEXT_PARTS,
+        yes=_FOR_SCRIPTS,
         own_hub=True,
     )
     focus: Annotated[str, Mark.VERBATIM, ShellOption(metavar="TEXT")] = Field(
@@ -136,6 +140,7 @@ class PruneContext(CutParameters):
     SHELL = ShellForm(
         summary="Replace an agent's old tool outputs with placeholders.",
         parts=CONTEXT_PARTS,
+        yes=_FOR_SCRIPTS,
         own_hub=True,
     )
 
