@@ -408,6 +408,13 @@ def test_a_command_of_which_a_row_counts_the_lines_out_of_sight_is_whole(first: 
     assert (told.detail, told.partial) == ((command, False) if first == 0 else (read.question.detail, True))
 
 
+def test_a_row_beside_a_scroll_bar_stays_in_its_command() -> None:
+    shot = next(shot for shot in shots() if shot.file.match("vibe/3.0.2/long-80x24/02-line.txt"))
+    read = read_screen(LOADED.get("vibe"), shot.lines, shot.told["title"], shot.cursor, shot.width).read
+    assert read is not None and read.question.partial
+    assert "; ".join(f"touch file-{n}.txt" for n in range(16)) in " ".join(read.question.detail.split())
+
+
 _EDIT = re.compile(r"(claude|gemini|opencode|qwen|vibe)/[^/]+/[^/]+/\d+-(small-edit|edit)\.txt")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from functools import partial
-from itertools import filterfalse, zip_longest
+from itertools import zip_longest
 
 import msgspec
 
@@ -103,7 +103,8 @@ def question_above(
     cuts = partial(is_cut, rules)
     complete = complete and not any(map(cuts, text[start:]))
     body = bare_lines(rules, text[start:row])
-    more, body = list(filter(cuts, body)), list(filterfalse(cuts, body))
+    end = next((n for n in range(len(body), 0, -1) if body[n - 1].strip() and not cuts(body[n - 1])), 0)
+    body, more = body[:end], list(filter(cuts, body[end:]))  # what goes on does so there
     if not any(line.strip(RULES) for line in body):
         return None
     subject, about, beside = parts_of(body, headed=rules.headed, heading=rules.heading)

@@ -25,7 +25,7 @@ _ADVICE = re.compile(r"^\s*(?:Tip|Hint): |^\s*(?:←.*→$|▸|☐|☒)")
 _POINT = ("●", "•", "→", "-", "*")
 _WAITS = re.compile(r"^ *\? (?=\S)")
 """The sign in front of a call that waits, which the question says."""
-_BAR = "█"
+_BARS = tuple("▁▂▃▄▅▆▇█")
 """How a row ends beside which something scrolls."""
 _TOP, _BOTTOM = re.compile(r" *╭─+╮"), re.compile(r" *╰─+╯")
 
@@ -189,10 +189,11 @@ def indented(lines: Sequence[str]) -> list[str]:
 
 def bare_lines(rules: QuestionRules, lines: Sequence[str]) -> list[str]:
     """The lines of a question without what its program draws around them. What looks so in a command stays in it."""
-    found = [line.removesuffix(_BAR).rstrip() if is_cut(rules, line) else line.rstrip() for line in lines]
+    found = [line.rstrip() for line in lines]
     first = next((n for n, line in enumerate(found) if line.strip()), 0)
     found[first : first + 1] = [_WAITS.sub("", line) for line in found[first : first + 1]]
-    return _unboxed(found) if rules.boxed else found
+    found = _unboxed(found) if rules.boxed else found
+    return [line[:-1].rstrip() if line.endswith(_BARS) and is_cut(rules, line) else line for line in found]
 
 
 def is_cut(rules: QuestionRules, line: str) -> bool:
