@@ -31,6 +31,7 @@ class Asking:
     Attributes:
         chosen: the answers that it was given.
         later: what its transcript says from the second look at it on; `None`: the same.
+        after: what its screen asks next.
         paints: looks at which it shows nothing yet.
         trouble: what becomes of an answer.
     """
@@ -39,6 +40,7 @@ class Asking:
         self.shown, self.whole = shown, whole or shown
         self.chosen = list[str]()
         self.later: OpenQuestion | None = None
+        self.after: OpenQuestion | None = None
         self.paints = 0
         self.trouble: SessionError | None = None
         self.modes = list[str]()
@@ -60,10 +62,11 @@ class Asking:
             raise SessionError("waiting", "It is not asking anything.")
         return self.shown
 
-    async def _choose(self, _question: str, choice: str, *_: object) -> None:
+    async def _choose(self, _question: str, choice: str, *_: object) -> OpenQuestion | None:
         if self.trouble is not None:
             raise self.trouble
         self.chosen.append(choice)
+        return self.after
 
     def answerer(self, questions: AskedQuestions, tell: Any = None) -> Answerer:
         options, terminals = SimpleNamespace(data=self._folder), SimpleNamespace(server=lambda _: None)
@@ -191,6 +194,19 @@ async def test_a_cut_question_is_allowed_once_its_call_waits_for_a_moment(later:
     with pytest.raises(FleetError, match="Nothing was pressed") if program.later else contextlib.nullcontext():
         await program.answerer(questions).answer(row, "1", ONE.id)
     assert program.chosen == ["1"] * (later is None)
+
+
+@pytest.mark.parametrize(
+    "after", [CUT, replace(PLAN, id="next"), None], ids=["it wants words", "it asks again", "it goes on"]
+)
+async def test_a_question_that_wants_words_is_asked_next_as_it_was_told(
+    after: OpenQuestion | None, tmp_path: Path
+) -> None:
+    program = Asking(tmp_path, CUT, ONE)
+    program.after = after
+    questions, row = told(ONE)
+    assert await program.answerer(questions).answer(row, "1", ONE.id) == (ONE if after == CUT else after)
+    assert bool(questions.answered_calls("a")) == (after != CUT)
 
 
 @pytest.mark.parametrize("now", [TWO, PAST])

@@ -233,8 +233,9 @@ class Answerer:
             if error.kind == "unsure":  # the next one may look like it
                 self._questions.end_question(row.id)
             raise from_session_error(error) from error
-        if after is None or after.id != asked.on_screen:
-            self._questions.end_question(row.id)
+        if after is not None and after.id == asked.on_screen:
+            return asked  # it wants words
+        self._questions.end_question(row.id)
         return after
 
     async def _checked(self, row: AgentRow, choice: str, question: str) -> OpenQuestion:
