@@ -30,7 +30,7 @@ from gshtui.settings.loader import load
 from tests.kit.command import ROOT
 from tests.kit.door import Visitor, at_terminal, door_for, reopened, visit
 from tests.kit.home import Home
-from tests.kit.resident import beside, resident
+from tests.kit.resident import beside, resident, resident_hub
 from tests.kit.tmux import eventually
 from tests.kit.warm_program import run_gsh, start_gsh
 
@@ -327,13 +327,17 @@ async def test_a_second_key_is_let_in_under_a_name_only_as_the_same_person_s(tmp
             assert "amy (you)" in (await second.run("who")).replace("**", "")
 
 
-@pytest.mark.usefixtures("resident")
 async def test_nobody_comes_in_under_the_name_of_who_sits_here_or_of_an_agent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GSH_GENERAL__NAME", "Amy")
     with (paths.config_dir(create=True) / "config.toml").open("a") as file:
         file.write('[agents.claude]\nmodel = "haiku"\n')
+    with resident_hub(monkeypatch):  # from now on, as one that runs begins anew with these settings
+        await _is_closed_to_names_of_others(tmp_path)
+
+
+async def _is_closed_to_names_of_others(tmp_path: Path) -> None:
     async with door_for(tmp_path, bo="all") as door, visit(door, "bo") as bo:
         for name, whose in (("amy", "Amy"), ("c1aude", "claude"), ("b-o", "bo")):
             no = await asyncio.to_thread(run_gsh, "people", "allow", name, door.public_key("eve"), cwd=tmp_path)
