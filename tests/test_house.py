@@ -200,7 +200,7 @@ def test_no_other_module_writes_to_a_terminal() -> None:
 ENVIRONMENT_READERS = frozenset(
     (
         *("settings/loader.py", "settings/paths.py", "guard/secrets/report_redaction.py"),
-        *("hub/parts/fleet_part.py", "fleet/keeper/keeper_commands.py", "shell/file_watch.py"),
+        *("fleet/keeper/keeper_commands.py", "shell/file_watch.py"),
         *("tmux/server_lock.py", "tmux/tmux_program.py", "media/attachment.py", "programs/report_hook.py"),
         *("hub/faces/face_host.py", "system/caller_environment.py", "system/processes/process_limits.py"),
     )

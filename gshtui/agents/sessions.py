@@ -130,7 +130,8 @@ class OpenSessions:
                 hold = await self._store.holds.acquire(info.id, self._where)
             except SessionHeld as held:
                 if or_new:
-                    text = f"this shell's conversation is open in {held.where}, so this starts a new one."
+                    where = held.where or "another window"
+                    text = f"this shell's conversation is open in {where}, so this starts a new one."
                     self._bus.publish(Noticed(level="warning", text=text, about=agent))
                     return await new()
                 held_by = f"{held.where} (process {held.pid})"

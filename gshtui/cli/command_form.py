@@ -69,6 +69,8 @@ class CommandForm(NamedTuple):
     """It has `--set`."""
     by_keeper: str = ""
     """The progress line while the keeper does it; empty: it never does."""
+    brings_keeper: bool = False
+    """It needs the record, so the keeper is started where none runs."""
 
     @property
     def declared(self) -> str:

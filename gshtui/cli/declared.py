@@ -30,7 +30,6 @@ FEATURE_WORDS = {
     "workflow": ("workflows",),
 }
 """Words that are for features which can be switched off: without all of these, help does not list one."""
-_STOP = "`gsh-tui hub stop` ends it, and the next call starts it again."
 Run = Callable[[CommandForm, dict[str, Any]], int]
 """Runs a command with the given values by field name, plus `as_json`, `yes` and `flags`."""
 
@@ -203,25 +202,18 @@ def _run(form: CommandForm, given: dict[str, Any]) -> int:
     waits = any(value.alone and given[value.field] for value in form.values)
     if form.by_keeper and not (lines or waits):
         from gshtui.client.hub_greeting import HubSilent
-        from gshtui.headless.commands.keeper_call import KeeperCall, run_by_keeper
+        from gshtui.headless.commands.keeper_call import KeeperCall, run_by_keeper, tell_silent
 
         by_keeper = KeeperCall(
             form.name, form.declared, found, json=given["as_json"], yes=yes, waiting=form.by_keeper, flags=flags
         )
         try:
-            if (code := run_by_keeper(by_keeper, _open_session)) is not None:
+            if (code := run_by_keeper(by_keeper, _open_session, brings=form.brings_keeper)) is not None:
                 return code
         except HubSilent as keeper:
             silent = keeper.pid
-            tell_silent(silent)
+            tell_silent(keeper)
     return _run_here(form, found, as_json=given["as_json"], yes=yes, lines=lines, flags=flags, silent=silent)
-
-
-def tell_silent(keeper: int) -> None:
-    """Say that the hub, this process, does not answer."""
-    from gshtui.headless import streams
-
-    streams.complain(f"the hub (pid {keeper}) does not answer, so this is done without it.", _STOP)
 
 
 def _run_here(

@@ -70,6 +70,7 @@ def _form(parameters: type[Parameters], named: str, positions: Sequence[str], *,
         yes=shell.yes or (_YES if takes_yes else ""),
         takes_settings=shell.takes_settings,
         by_keeper="" if shell.alone else shell.waiting,
+        brings_keeper=bool(shell.parts) and not shell.alone,
     )
 
 

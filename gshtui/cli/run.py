@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from gshtui.cli.declared import tell_silent
 from gshtui.cli.options import json_option, set_option, yes_option
 
 
@@ -38,24 +37,23 @@ def run(
       gsh-tui run 'glob *.md | write path=list.txt'
       gsh-tui run --as main 'bash make test'
     """
+    silent = 0
     if line and not (agent or timeout or yes):
         from gshtui.client.hub_greeting import HubSilent
-        from gshtui.headless.commands.keeper_call import KeeperCall, run_by_keeper
+        from gshtui.headless.commands.keeper_call import KeeperCall, is_about_hub, run_by_keeper, tell_silent
 
         words = " ".join(line)
         call = KeeperCall("run", "", {}, json=as_json, yes=yes, waiting="Working", flags=flags, line=words)
         try:
-            if (code := run_by_keeper(call)) is not None:
+            if (code := run_by_keeper(call, brings=not is_about_hub(words))) is not None:
                 return code
         except HubSilent as keeper:
-            tell_silent(keeper.pid)
+            silent = keeper.pid
+            tell_silent(keeper)
     from gshtui.headless.commands.command_lines import LineOptions, run_line
 
-    return run_line(
-        LineOptions(
-            " ".join(line) if line else None, agent=agent, yes=yes, json=as_json, timeout=timeout or 0.0, flags=flags
-        )
-    )
+    text, limit = " ".join(line) if line else None, timeout or 0.0
+    return run_line(LineOptions(text, agent=agent, yes=yes, json=as_json, timeout=limit, flags=flags, silent=silent))
 
 
 @click.command(

@@ -61,6 +61,12 @@ def _asks_for_lines() -> bool:
     return found is not None and found.ui.screen_reader
 
 
+def _is_to_be_alone() -> bool:
+    """Whether the person's settings want no hub that stays."""
+    found = settings_naming("alone", "GSH_HUB__KEEP")
+    return found is not None and found.hub.keep == "alone"
+
+
 def settings_naming(word: str, variable: str) -> Settings | None:
     """The settings if the person's own name this word, or a variable begins so; `None`: they do not, so that nothing
     was imported to read them.
@@ -92,22 +98,24 @@ def open_window(opening: Opening) -> int:
     if not cwd:
         os.write(2, b"gsh-tui: the current folder is gone; change to one that exists.\n")
         return 1
-    own = None
-    if opening.alone:
+    own, alone = None, opening.alone or _is_to_be_alone()
+    if alone:
         from gshtui.headless.servers.keeper_process import OwnHub
 
         own = OwnHub()
         try:
             if not own.acquire():
-                os.write(2, _TAKEN.encode())
-                return 1
+                if opening.alone:
+                    os.write(2, _TAKEN.encode())
+                    return 1
+                own, alone = None, False  # the one that runs serves it
         except OSError:
             own = None  # the window says that nothing is recorded
     mark_face()
     first_frame = paint(cwd, LOADING if opening.session else "")
     try:
-        asked, is_first = _asked(opening, cwd), _is_first()
-        hub = None if opening.alone else _dial(asked)
+        asked, is_first = _asked(opening, cwd, alone), _is_first()
+        hub = None if alone else _dial(asked)
         from gshtui.ui.window.window_run import run
 
         return run(asked, hub=hub, own=own, first_frame=first_frame, is_first=is_first)
@@ -117,7 +125,7 @@ def open_window(opening: Opening) -> int:
             first_frame.abandon()
 
 
-def _asked(opening: Opening, cwd: str) -> OpenRequest:
+def _asked(opening: Opening, cwd: str, alone: bool) -> OpenRequest:
     from pathlib import Path
 
     from gshtui.client.window_protocol import OpenRequest
@@ -130,7 +138,7 @@ def _asked(opening: Opening, cwd: str) -> OpenRequest:
         opening.model,
         opening.mode or None,
         opening.pane,
-        opening.alone,
+        alone,
     )
 
 

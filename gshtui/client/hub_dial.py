@@ -76,7 +76,7 @@ class HubDial:
 
 def dial(opening: WindowOpening, coming: Callable[[], bool] = lambda: False) -> socket.socket | None:
     """A connection to the hub that takes this face; `None`: there is none. Blocks. `coming`: as of `HubDial`.
-    Raises `TimeoutError`: it does not answer.
+    Raises `TimeoutError`: it does not answer, or does not come.
     """
     until = time.monotonic() + _COMES_WITHIN
     while True:
@@ -84,6 +84,8 @@ def dial(opening: WindowOpening, coming: Callable[[], bool] = lambda: False) -> 
         for connected in greeted("window", ANSWER_WITHIN):
             if not refusal(connected, msgspec.json.encode(opening)):
                 return connected
-        if not comes or time.monotonic() > until:
+        if not comes:
             return None
+        if time.monotonic() > until:
+            raise TimeoutError
         time.sleep(_LOOK_EVERY)

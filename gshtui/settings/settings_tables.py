@@ -390,10 +390,12 @@ class Ui(SettingsTable):
 class HubSettings(SettingsTable):
     """What goes on while no window is open."""
 
-    keep: Literal["auto", "never"] = setting(
+    keep: Literal["auto", "never", "alone"] = setting(
         "auto",
-        "auto: one hub in the background serves windows, runs the turns of `gsh`, and looks after agents,"
-        " shells and mail. never: none is, but for our own agents, while there are some.",
+        "auto: one hub in the background serves windows and commands, and looks after agents, shells and mail."
+        " never: the same one ends with the last window, command or pane of our own agents that it serves."
+        " alone: none is started, a window is the hub itself, as with --alone, and a command or a turn is done in its"
+        " own process, as tests and debuggers want it.",
     )
     closing: Literal["finish", "stop"] = setting(
         "finish",

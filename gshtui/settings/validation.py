@@ -33,7 +33,7 @@ _PLAINER = {
     "valid number": "number",
 }
 _GONE: dict[Path, str] = {
-    ("hub", "resident"): '`[hub] keep = "never"` keeps turns in their own processes.',
+    ("hub", "resident"): '`[hub] keep = "alone"` keeps turns in their own processes.',
 }
 """Former settings, and what says the same now."""
 _NOT_REPEATED = frozenset({"api_key_env", "base_url", "env", "headers", "url"})

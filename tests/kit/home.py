@@ -111,7 +111,7 @@ def surroundings(environ: dict[str, str], home: Home) -> dict[str, str]:
             "XDG_CACHE_HOME": str(home.cache),
             "XDG_RUNTIME_DIR": str(home.runtime),
             "TMUX_TMPDIR": str(home.runtime),
-            "GSH_HUB__KEEP": "never",  # a test that wants a keeper says so: one would outlive the test
+            "GSH_HUB__KEEP": "alone",  # a test that wants a keeper says so: one would outlive the test
             "GSH_UI__FIRST_QUESTIONS": "false",  # every test's start would be a first one
         }
     )

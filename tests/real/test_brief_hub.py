@@ -1,4 +1,4 @@
-"""Where no hub is kept, one is there for as long as there are agents."""
+"""Where the hub is not kept, it is there for as long as there are agents of ours."""
 
 import asyncio
 import time

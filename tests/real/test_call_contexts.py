@@ -53,11 +53,11 @@ def last(server: Loopback) -> str:
 async def test_no_call_knows_what_another_said_and_the_chat_stays_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("GSH_HUB__KEEP", "never")
+    monkeypatch.setenv("GSH_HUB__KEEP", "alone")
     async with loopback("anthropic", [[Say("Understood.")]], repeat=True) as server:
         for name, value in variables("anthropic", server.url).items():
             monkeypatch.setenv(name, value)
-        async with window(tmp_path / "one") as hub, window(tmp_path / "two") as other:
+        async with window(tmp_path / "one") as hub:
             own = await ask(hub, "the word of the chat is drum")
             heard = Recorder(hub.bus)
             for call, word in (("alpha", "oboe"), ("beta", "viola")):
@@ -74,6 +74,7 @@ async def test_no_call_knows_what_another_said_and_the_chat_stays_as_it_is(
             assert {one.session for one in heard.of(TurnFinished)} > {own}
             assert len([one for one in heard.of(TurnFinished) if one.session == own]) == 1
 
+        async with window(tmp_path / "two") as other:
             await say(other, "alpha", "which word, window two?")
             assert "oboe" in last(server) and "viola" not in last(server), "both are the same agent there"
 
@@ -81,7 +82,7 @@ async def test_no_call_knows_what_another_said_and_the_chat_stays_as_it_is(
 async def test_a_cut_requested_while_it_answers_in_a_call_is_of_the_chat(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("GSH_HUB__KEEP", "never")
+    monkeypatch.setenv("GSH_HUB__KEEP", "alone")
     async with loopback("anthropic", [[Say("Understood.")]], repeat=True) as server:
         for name, value in variables("anthropic", server.url).items():
             monkeypatch.setenv(name, value)
@@ -104,7 +105,7 @@ async def test_a_cut_requested_while_it_answers_in_a_call_is_of_the_chat(
 async def test_a_prompt_of_a_call_that_is_gone_is_answered_nowhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("GSH_HUB__KEEP", "never")
+    monkeypatch.setenv("GSH_HUB__KEEP", "alone")
     async with window(tmp_path / "one") as hub:
         await ask(hub, "what failed?")
         gone = hub.bus.wait_for(PromptWithdrawn, timeout=60)

@@ -93,7 +93,7 @@ async def test_no_tool_answers_a_question_at_a_shell_prompt(tmux: TmuxServer, tm
     (tmp_path / ".git").mkdir()
     terminals = TerminalTools(tmux, tmp_path)
     pane = await terminals.open_shell()  # a shell's environment has no variables of ours
-    line = shlex.join(["env", "GSH_HUB__KEEP=never", *command(["gsh", "run touch made"])])
+    line = shlex.join(["env", "GSH_HUB__KEEP=alone", *command(["gsh", "run touch made"])])
     await terminals.type_as_person(pane, line + "\r")
     await wait_for_text(tmux, pane, "1 allow once")
     for arguments in ({"action": "keys", "keys": ["1"], "question": "1 allow once"}, {"action": "send", "text": "1"}):

@@ -20,7 +20,8 @@ from gshtui.client import hub_dial
 from gshtui.client.hub_dial import HubDial, dial, window_opening
 from gshtui.client.window_link import WindowLink
 from gshtui.client.window_protocol import OpenRequest, WindowOpening
-from gshtui.fleet.keeper.keeper import running_keeper, stop_keeper
+from gshtui.fleet.keeper import keeper
+from gshtui.fleet.keeper.keeper import KeeperClaim, running_keeper, stop_keeper
 from gshtui.hub.faces.window_hub import WindowHub
 from gshtui.settings import paths
 from gshtui.settings.paths import data_dir
@@ -101,11 +102,34 @@ async def test_a_window_has_its_hub_in_the_process_that_it_starts_whenever_there
 async def test_a_window_starts_none_where_the_settings_want_none(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("GSH_HUB__KEEP", "never")
+    monkeypatch.setenv("GSH_HUB__KEEP", "alone")
     app = Workbench(OpenRequest(tmp_path))
     async with app.run_test():
         assert isinstance(await app.bridge.running(), WindowHub)
     assert running_keeper(data) is None
+
+
+async def test_a_window_ends_where_the_hub_does_not_answer(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be a second one, or would have nothing recorded."""
+    monkeypatch.setattr(keeper, "_START_WITHIN", 0.2)
+    claim = KeeperClaim(data)
+    assert claim.acquire()
+    app = Workbench(OpenRequest(tmp_path))
+
+    async def refused() -> str:
+        return app.refused
+
+    try:
+        async with app.run_test():
+            app.bench.input.text = "half a thought"
+            await eventually(refused, until=bool)
+        assert f"The hub (process {os.getpid()}) does not answer. `gsh-tui hub stop`" in app.refused
+        assert app.return_value == 1
+        assert not (data / "gsh.db").exists()
+    finally:
+        claim.release()
 
 
 async def test_a_window_that_is_to_be_alone_is_the_hub_itself(data: Path, tmp_path: Path) -> None:

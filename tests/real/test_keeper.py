@@ -18,6 +18,8 @@ from pydantic import BaseModel
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.bus import Bus
 from gshtui.bus.letter import Letter
+from gshtui.client.window_link import WindowLink
+from gshtui.client.window_protocol import OpenRequest
 from gshtui.fleet.keeper import keeper_unit
 from gshtui.fleet.keeper.keeper import KeeperState, keeper_environment, running_keeper, stop_keeper
 from gshtui.fleet.mail.outbox import Address, Addresses, MailOutbox
@@ -27,6 +29,8 @@ from gshtui.settings.paths import config_file, data_dir
 from gshtui.store.record.store import Store
 from gshtui.system.caller_environment import MARK
 from gshtui.system.ids import new_id
+from gshtui.system.processes import process_tree
+from gshtui.ui.window.app import Workbench
 from tests.kit.command import ROOT, command, environment
 from tests.kit.configuration import made_project
 from tests.kit.loopback.apis import loopback, variables
@@ -264,7 +268,7 @@ async def test_it_ends_when_there_is_nothing_left_to_do(place: Place) -> None:
     assert (await place.store.agents.find("0001")).status == "done"
 
 
-async def test_it_starts_anew_with_changed_settings_and_ends_when_it_is_never_wanted(
+async def test_it_starts_anew_with_changed_settings_and_ends_when_none_is_wanted(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("GSH_HUB__KEEP")  # it would go before the file
@@ -276,7 +280,7 @@ async def test_it_starts_anew_with_changed_settings_and_ends_when_it_is_never_wa
         file.write_text("[budget]\nagent_tokens = 5\n")
         second = await place.keeper(lambda state: state is not None and state.since > first.since)
         assert second.process == first.process
-        file.write_text('[hub]\nkeep = "never"\n')
+        file.write_text('[hub]\nkeep = "alone"\n')
         assert await asyncio.to_thread(process.wait, 60) == 0
     with start_gsh("hub", "run", "--idle", "0.4", cwd=place.project) as process:
         await place.keeper()  # whoever starts it all the same is meant
@@ -300,9 +304,9 @@ def test_every_setting_counts_for_one_that_runs(tmp_path: Path) -> None:
         for field in type(table).model_fields:
             wanted = "go on" if (name, field) == ("general", "session_dir") else "anew"
             assert after_change(before, changed(before, name, **{field: "other"})) == wanted, f"{name}.{field}"
-    never = changed(before, "hub", keep="never")
-    assert after_change(before, never) == "stop"
-    assert after_change(never, never) == "go on", "whoever started it all the same is meant"
+    alone = changed(before, "hub", keep="alone")
+    assert after_change(before, alone) == "stop"
+    assert after_change(alone, alone) == "go on", "whoever started it all the same is meant"
 
 
 def test_a_file_that_is_being_edited_changes_nothing(tmp_path: Path) -> None:
@@ -382,12 +386,26 @@ async def test_what_is_typed_while_only_the_keeper_runs_is_in_the_record(place: 
         await asyncio.to_thread(shell.close)
 
 
-async def test_never_means_never(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GSH_HUB__KEEP", "never")
+async def test_alone_means_that_none_stays(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GSH_HUB__KEEP", "alone")
     place.run("agent", "spawn", "--cli", "sh -c 'exec cat'", "--name", "a")
     place.run("agent", "ls")
-    assert "`hub.keep` is never" in place.run("hub", "status")
+    assert "`hub.keep` is alone" in place.run("hub", "status")
     assert running_keeper(data_dir()) is None
+
+
+async def test_never_ends_it_with_the_last_face_whatever_goes_on(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GSH_HUB__KEEP", "never")
+    place.run("agent", "spawn", "--cli", "sh -c 'exec cat'", "--name", "a")
+    keeper = await place.keeper()
+    await place.row(lambda row: row.owner == keeper.process.pid)
+    app = Workbench(OpenRequest(place.project))
+    async with app.run_test():
+        assert isinstance(await app.bridge.running(), WindowLink)
+        place.run("gsh", "what", "is", "here")
+        assert (await place.keeper()).process == keeper.process, "a window and two commands share one"
+    await eventually(lambda: asyncio.to_thread(running_keeper, data_dir()), until=lambda state: state is None)
+    assert process_tree.runs((row := await place.store.agents.find("0001")).pid, row.pid_started)
 
 
 def test_it_gets_no_keys_and_nothing_of_a_terminal_or_a_call() -> None:

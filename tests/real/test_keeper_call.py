@@ -167,7 +167,7 @@ FOLDER_LINES = (
 pytestmark = pytest.mark.tmux
 __all__ = ["place"]
 
-ALONE = {"GSH_HUB__KEEP": "never"}
+ALONE = {"GSH_HUB__KEEP": "alone"}
 """With another setting than the keeper's, a command goes on alone."""
 LOADED = """
 import os, sys
@@ -437,6 +437,7 @@ async def test_an_agent_is_shown_in_the_terminal_of_the_command(place: Place) ->
 
 async def test_a_keeper_that_hangs_is_not_waited_for(place: Place) -> None:
     with start_gsh("hub", "run", "--idle", "0", cwd=place.project) as process:  # tmux continues what it started
+        await place.keeper()
         await made(place)
         os.kill(process.pid, signal.SIGSTOP)
         listed = run_gsh("agent", "ls", "--json", cwd=place.project)

@@ -120,7 +120,7 @@ async def test_a_command_without_a_keeper_overtakes_no_message(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await listener(place, tmp_path / "heard")
-    monkeypatch.setenv("GSH_HUB__KEEP", "never")
+    monkeypatch.setenv("GSH_HUB__KEEP", "alone")
     place.run("hub", "stop")
     sent = ["first", "second", "third"]
     for text in sent[:2]:

@@ -18,6 +18,7 @@ import psutil
 import pytest
 
 from gshtui import __version__
+from gshtui.client.hub_greeting import HubSilent
 from gshtui.fleet.keeper import keeper
 from gshtui.fleet.keeper.keeper import (
     KeeperClaim,
@@ -28,7 +29,9 @@ from gshtui.fleet.keeper.keeper import (
     stop_keeper,
     wait_for_keeper,
 )
+from gshtui.headless.commands.command_hub import bring_hub
 from gshtui.settings import paths
+from gshtui.settings.loader import load
 from gshtui.settings.paths import config_file, data_dir
 from gshtui.shell.hub_registry import is_live
 from gshtui.store.record.store import Store
@@ -112,11 +115,11 @@ async def test_of_eight_that_need_it_at_the_same_moment_one_starts_it(data: Path
     assert await asyncio.to_thread(keepers, data) == [state.process.pid]
 
 
-async def test_a_word_brings_it_for_the_next_one_which_it_does(data: Path, tmp_path: Path) -> None:
+async def test_a_word_brings_it_and_has_it_done_there(data: Path, tmp_path: Path) -> None:
     first = await asyncio.to_thread(run_gsh, "session", "ls", cwd=tmp_path)
     assert (first.code, first.err) == (0, "")
-    state = await wait_for_keeper(data)
-    assert state is not None
+    state = running_keeper(data)
+    assert state is not None and state.ready
     process = psutil.Process(state.process.pid)
     assert process.cmdline()[-2:] == ["--at-first", "5"]
     assert (process.terminal(), os.getsid(process.pid), os.getpgid(process.pid)) == (None, process.pid, process.pid)
@@ -128,9 +131,11 @@ async def test_a_word_brings_it_for_the_next_one_which_it_does(data: Path, tmp_p
 @pytest.mark.parametrize(
     ("words", "env"),
     [
-        (("session", "ls"), {"GSH_HUB__KEEP": "never"}),
+        (("session", "ls"), {"GSH_HUB__KEEP": "alone"}),
         (("session", "ls"), {"GSH_AGENT": "0001"}),
         (("hub", "status"), {}),
+        (("run", "hub status"), {}),
+        (("profiles", "ls"), {}),
         (("config", "show", "--set", "ui.theme=x"), {}),
         (("--version",), {}),
     ],
@@ -187,13 +192,20 @@ async def test_one_that_stands_still_while_it_starts_is_the_only_one(
     assert first is not None
     os.kill(first.process.pid, signal.SIGSTOP)
     assert not start_keeper(data, os.environ).started
-    ran = await asyncio.to_thread(run_gsh, "session", "ls")
-    assert (ran.code, "No conversations" in ran.out) == (0, True), "what needs it does it by itself"
+    monkeypatch.setattr(keeper, "_START_WITHIN", 0.2)
+    settings = load(Path.cwd()).settings
+    try:
+        assert await bring_hub(settings)
+    except HubSilent as silent:
+        assert silent.pid == first.process.pid
+    if phase in ("listens", "ready"):
+        ran = await asyncio.to_thread(run_gsh, "session", "ls")
+        assert (ran.code, "No conversations" in ran.out) == (0, True), "what needs it does it by itself"
+        assert f"(pid {first.process.pid}) does not answer" in ran.err
     assert await asyncio.to_thread(keepers, data) == [first.process.pid]
     if phase == "starter returned":
         status = await asyncio.to_thread(run_gsh, "hub", "status")
         assert (status.code, "has been starting since" in status.out) == (0, True)
-    monkeypatch.setattr(keeper, "_START_WITHIN", 0.2)
     waited = await wait_for_keeper(data)
     assert waited is None or waited.process == first.process
     stopped = await asyncio.to_thread(run_gsh, "hub", "stop")
@@ -277,7 +289,7 @@ async def test_one_whose_folder_is_removed_ends_and_the_next_serves_the_new_one(
 
 
 async def test_with_a_full_disk_the_word_is_done_and_none_starts(data: Path) -> None:
-    assert (await asyncio.to_thread(run_gsh, "session", "ls", env={"GSH_HUB__KEEP": "never"})).code == 0
+    assert (await asyncio.to_thread(run_gsh, "session", "ls", env={"GSH_HUB__KEEP": "alone"})).code == 0
     line = f"ulimit -f 0 && exec {shlex.join(command(('session', 'ls')))}"
     ran = await asyncio.to_thread(
         subprocess.run, ["sh", "-c", line], env=environment(), capture_output=True, text=True, check=False
@@ -298,7 +310,7 @@ async def test_with_a_full_disk_the_word_is_done_and_none_starts(data: Path) -> 
 
 
 async def test_in_a_folder_that_cannot_be_written_the_word_is_done_and_none_starts(data: Path) -> None:
-    assert (await asyncio.to_thread(run_gsh, "session", "ls", env={"GSH_HUB__KEEP": "never"})).code == 0
+    assert (await asyncio.to_thread(run_gsh, "session", "ls", env={"GSH_HUB__KEEP": "alone"})).code == 0
     words = shlex.join(command(("profiles", "ls")))
     line = f"mount --bind {data} {data} && mount -o remount,ro,bind {data} && exec {words}"
     ran = await asyncio.to_thread(
@@ -313,11 +325,26 @@ async def test_in_a_folder_that_cannot_be_written_the_word_is_done_and_none_star
     assert await asyncio.to_thread(keepers, data) == []
 
 
+async def test_a_turn_with_settings_of_its_own_brings_it_and_makes_it_stay_no_longer(
+    data: Path, tmp_path: Path
+) -> None:
+    words = ("prompt", "--set", "ui.theme=gsh-light", "--provider", "offline", "--json", "what failed?")
+    assert (await asyncio.to_thread(run_gsh, *words, cwd=tmp_path)).code == 0
+    state = running_keeper(data)
+    assert state is not None and state.ready
+    await stop_keeper(data)
+    with start_gsh("hub", "run", "--at-first", "0.4", "--idle", "0") as process:
+        await seen(data, lambda state: state is not None and state.ready)
+        ran = await asyncio.to_thread(run_gsh, *words[:-1], "--yes", "run sleep 1", cwd=tmp_path)
+        assert ran.code == 0
+        assert await asyncio.to_thread(process.wait, 30) == 0
+
+
 async def test_it_ends_soon_unless_there_was_something_to_do(data: Path, tmp_path: Path) -> None:
     with start_gsh("hub", "run", "--at-first", "0.2", "--idle", "0") as process:
         assert await asyncio.to_thread(process.wait, 30) == 0
     line = "sh -c 'until test -e end; do sleep 0.05; done'"
-    assert run_gsh("agent", "spawn", "--cli", line, env={"GSH_HUB__KEEP": "never"}, cwd=tmp_path).code == 0
+    assert run_gsh("agent", "spawn", "--cli", line, env={"GSH_HUB__KEEP": "alone"}, cwd=tmp_path).code == 0
     with start_gsh("hub", "run", "--at-first", "100", "--idle", "0.2") as process:
         await seen(data, lambda state: state is not None and state.process.pid == process.pid and state.ready)
         store = await Store.open(data / "gsh.db")

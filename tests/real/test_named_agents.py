@@ -37,7 +37,7 @@ allowed_paths = ["src", "/calls"]
 
 @pytest.fixture(autouse=True)
 def settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GSH_HUB__KEEP", "never")
+    monkeypatch.setenv("GSH_HUB__KEEP", "alone")
     folder = paths.config_dir(create=True)
     with (folder / "config.toml").open("a", encoding="utf-8") as file:
         file.write(_SETTINGS)

@@ -122,6 +122,7 @@ def test_whether_it_is_the_first_start_is_known_before_its_hub_begins(
         seen.append(is_first)
         return 0
 
+    monkeypatch.setenv("GSH_HUB__KEEP", "auto")
     monkeypatch.setattr(first_frame, "paint", lambda *_: None)
     monkeypatch.setattr(face_mark, "mark_face", lambda: None)
     monkeypatch.setattr(window, "_dial", lambda _: record.touch())

@@ -138,7 +138,7 @@ def test_a_key_in_a_variable_of_ours_is_refused_too(tmp_path: Path) -> None:
         ("GSH_SANDBOX__ENABLED", "perhaps", "it should be true or false"),
         ("GSH_NOTHING__HERE", "1", "there is no table [nothing]"),
         ("GSH_AGENT__", "1", "there is no setting"),
-        ("GSH_HUB__RESIDENT", "false", '`[hub] keep = "never"`'),
+        ("GSH_HUB__RESIDENT", "false", '`[hub] keep = "alone"`'),
         ("GSH_AGENT__MAX__STEPS", "1", "Write it as GSH_TABLE__KEY."),
         ("GSH_PROVIDERS__OPENAI", "{}", "Write it as GSH_PROVIDERS__NAME__KEY."),
     ],

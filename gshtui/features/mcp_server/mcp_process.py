@@ -73,7 +73,7 @@ async def _run(options: McpServeOptions, stop: Stop) -> int:
             return code
     from gshtui.features.mcp_server.mcp_face import McpFace
     from gshtui.features.mcp_server.served_commands import ServedCommands
-    from gshtui.headless.commands.command_hub import leave_keeper, load_settings, running_hub, working_folder
+    from gshtui.headless.commands.command_hub import hub_comes, load_settings, running_hub, working_folder
     from gshtui.headless.servers.asked_programs import allowing
 
     own = load_settings()
@@ -82,9 +82,9 @@ async def _run(options: McpServeOptions, stop: Stop) -> int:
         complain(off.message, off.hint)
         return exits.USAGE
     if (
-        protocol is not None
-        and await leave_keeper(own.settings)
-        and (code := await relayed(McpProtocol(), wanted, *protocol, stop, comes=True)) is not None
+        await hub_comes(own.settings)
+        and protocol is not None
+        and (code := await relayed(McpProtocol(), wanted, *protocol, stop)) is not None
     ):
         return code
     loaded = load_settings(allowing(own.settings.agent.auto_approve, options.allowed), quiet=True)

@@ -16,15 +16,12 @@ import msgspec
 
 from gshtui.client.hub_greeting import surroundings
 from gshtui.headless import exits, streams
-from gshtui.headless.commands.command_hub import leave_keeper, load_settings, running_hub, working_folder
+from gshtui.headless.commands.command_hub import hub_comes, load_settings, running_hub, working_folder
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.servers.hub_reach import COMES_WITHIN, FaceDeclined, start_hub, taken
 from gshtui.headless.streams import complain
-from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait
 
-_LOOK_EVERY = 0.05
-"""Seconds between two looks for a hub that is being started."""
 _LONGEST = 1024 * 1024
 """Bytes of a line of the hub's."""
 
@@ -47,7 +44,7 @@ async def _run(options: ServeOptions, stop: Stop) -> int:
     if (code := await face.be_served(stop)) is not None:
         return code
     loaded = load_settings()
-    if await leave_keeper(loaded.settings) and (code := await face.be_served(stop, comes=True)) is not None:
+    if await hub_comes(loaded.settings) and (code := await face.be_served(stop)) is not None:
         return code
     from gshtui.features.ssh.people_door import PeopleDoor
     from gshtui.headless.servers.asked_doors import door_options
@@ -79,17 +76,11 @@ class _Face:
         self._was_open = True
         self._port = int(address["port"])
 
-    async def be_served(self, stop: Stop, *, comes: bool = False) -> int | None:
-        """Have the hub keep the door until asked to stop; returns the exit code, `None` where no hub takes it. `comes`:
-        a hub is being started, which is waited for.
-        """
+    async def be_served(self, stop: Stop) -> int | None:
+        """Have the hub keep the door until asked to stop; returns the exit code, `None` where no hub takes it."""
         try:
             connected = await self._connected()
-            async with time_limit(COMES_WITHIN):
-                while connected is None and comes:
-                    await asyncio.sleep(_LOOK_EVERY)
-                    connected = await self._connected()
-        except (FaceDeclined, TimeoutError):
+        except FaceDeclined:
             return None
         if connected is None:
             return None

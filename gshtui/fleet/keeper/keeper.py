@@ -42,7 +42,7 @@ _STOP_WITHIN = 10.0
 _KILLED_WITHIN = 2.0
 _DRAIN_WITHIN = 5.0
 """Seconds for one with nothing to finish."""
-_START_WITHIN = 30.0
+_START_WITHIN = 10.0
 _SETTLES_WITHIN = 1.0
 """Seconds for a process with the lock to end, or to say who has it."""
 _LOOK_EVERY = 0.05

@@ -128,9 +128,9 @@ _GROUP = ShellGroup(
     """\
 The hub serves your windows, and looks after agents, shells and messages while none is open.
 
-It starts with the first window or agent, or at the end of a `gsh` or of a command that it could have done, and
-ends after ten minutes with nothing to do, or after five seconds if a command started it;
-`[hub] keep = "never"` in the configuration turns it off, but for our own agents while there are some.""",
+It starts with the first window, `gsh` or other command that needs it, and ends after ten minutes with nothing to do, or
+after five seconds if a command started it. With `[hub] keep = "never"` it ends with its last window, command or pane of
+our own agents.""",
 )
 
 
@@ -258,10 +258,10 @@ def _render_report(_: Invocation, report: KeeperReport) -> Outcome:
         about = f"pid {report.pid}, version {report.version}, {report.memory / 1e6:.0f} MB"
         since = _since(report.since)
         text = f"The hub {'has been running since' if report.ready else 'has been starting since'} {since} ({about})."
-    elif report.keep == "never":
-        text = f"{_NONE} `hub.keep` is never: agents and shells are looked after only while a window is open."
+    elif report.keep == "alone":
+        text = f"{_NONE} `hub.keep` is alone: agents and shells are looked after only while a window is open."
     else:
-        text = f"{_NONE} It starts with the first window or agent, and with `gsh` and other commands."
+        text = f"{_NONE} It starts with the first window, `gsh` or other command that needs it."
     return Outcome(data, text)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gshtui.headless import exits, streams
-from gshtui.headless.commands.command_hub import load_settings, running_hub, working_folder
+from gshtui.headless.commands.command_hub import HubNeeds, on_hub
 from gshtui.headless.runner import run_command, until_stopped
 
 
@@ -16,17 +16,12 @@ async def _menu(busy: bool, as_json: bool) -> int:
     from gshtui.bus.agent_data import AT_WORK, ENDED_STATUSES
     from gshtui.fleet.core.agent_calls import FLEET_PARTS, ListAgents
     from gshtui.fleet.core.agent_tables import menu_line
-    from gshtui.hub.hub_options import HubOptions
 
-    options = HubOptions(cwd=working_folder(), loaded=load_settings(), parts=FLEET_PARTS, where="gsh-tui shell")
-    async with running_hub(options) as hub:
-        await hub.start()
-        if hub.failed:
-            return exits.ERROR
-        found = (await hub.call(ListAgents(windows=False))).rows
-    rows = [
-        row for row in found if row.status not in ENDED_STATUSES and (not busy or row.status in ("starting", *AT_WORK))
-    ]
+    found = await on_hub(HubNeeds(FLEET_PARTS), lambda hub, _: hub.call(ListAgents(windows=False)))
+    if isinstance(found, int):
+        return found
+    shown = [row for row in found.rows if row.status not in ENDED_STATUSES]
+    rows = [row for row in shown if not busy or row.status in ("starting", *AT_WORK)]
     if as_json:
         streams.result_json([{"id": row.id, "shown": menu_line(row)} for row in rows])
         return exits.DONE

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +17,9 @@ import msgspec
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import FaultReported
 from gshtui.bus.loop_faults import in_words
+from gshtui.client.hub_greeting import HubSilent
 from gshtui.headless import exits
+from gshtui.headless.commands.keeper_call import tell_silent
 from gshtui.headless.outcomes import print_outcome
 from gshtui.headless.streams import STDERR, complain, is_terminal
 from gshtui.settings.paths import FolderError
@@ -57,8 +59,8 @@ class HubNeeds(msgspec.Struct, frozen=True):
     """The progress line that a person sees after a second of silence."""
     silent: int = 0
     """Process of a keeper that does not answer; 0: there is none."""
-    leaves_keeper: bool = False
-    """Start the keeper at the end, which does the next such command."""
+    brings_hub: bool = True
+    """Start the resident hub where none runs, whose record this is then."""
     shows_agents: bool = False
     """Print the id of each agent that the command starts, as soon as it runs."""
 
@@ -68,17 +70,25 @@ class Denied(Exception):
 
 
 async def on_hub(needs: HubNeeds, work: Callable[[Hub, Progress], Awaitable[T]]) -> T | int:
-    """Do the work on a new hub; returns its result or, after printing the error on stderr, the exit code."""
+    """Do the work on a hub of this process; returns its result or, after printing the error, the exit code."""
     from gshtui.headless.progress import watching
     from gshtui.hub.hub_options import HubOptions
 
+    loaded = await asyncio.to_thread(load_settings, needs.flags)
+    silent = needs.silent
+    if needs.brings_hub and not silent:
+        try:
+            await bring_hub(loaded.settings)
+        except HubSilent as keeper:
+            silent = keeper.pid
+            tell_silent(keeper)
     options = HubOptions(
         cwd=working_folder(),
-        loaded=await asyncio.to_thread(load_settings, needs.flags),
+        loaded=loaded,
         respondent=needs.respondent,
         parts=needs.parts,
         visiting=True,
-        silent=needs.silent,
+        silent=silent,
         where=needs.where,
         **needs.conversation,
     )
@@ -88,10 +98,7 @@ async def on_hub(needs: HubNeeds, work: Callable[[Hub, Progress], Awaitable[T]])
             complain(f"{failed.part}: {failed.why}", failed.hint)
         if hub.failed.keys() - ({"providers"} if needs.conversation else ()):
             return exits.ERROR
-        result = await _result_or_code(lambda: work(hub, progress), needs.timeout, progress.clear)
-    if needs.leaves_keeper:
-        await leave_keeper(options.loaded.settings)
-    return result
+        return await _result_or_code(lambda: work(hub, progress), needs.timeout, progress.clear)
 
 
 async def on_settings(
@@ -99,38 +106,54 @@ async def on_settings(
     *,
     flags: Mapping[str, Any] | None = None,
     quiet: bool = False,
-    leaves_keeper: bool = False,
 ) -> T | int:
     """Do the work without a hub, where the settings are enough; returns as `on_hub` does.
 
     Args:
         flags: settings for this run only.
         quiet: print no problems of the settings.
-        leaves_keeper: start the keeper at the end, which does the next such command.
     """
     from gshtui.hub.faces.local_commands import LocalCommands
 
     loaded = load_settings(flags, quiet=quiet)
-    result = await _result_or_code(lambda: work(LocalCommands(loaded)))
-    if leaves_keeper:
-        await leave_keeper(loaded.settings)
-    return result
+    return await _result_or_code(lambda: work(LocalCommands(loaded)))
 
 
-async def leave_keeper(settings: Settings) -> bool:
-    """Start the keeper for the next command, unless it is never wanted; whether one of this program comes, or is there.
+async def bring_hub(settings: Settings) -> bool:
+    """Start the hub unless it runs, or none is wanted, and wait for it; whether one of this program serves.
 
-    One that an agent runs leaves none: it would be among that agent's processes.
+    A process that an agent runs starts none: it would be among that agent's processes. Raises `HubSilent`: it starts,
+    and does not come.
     """
-    if settings.hub.keep == "never" or os.environ.get("GSH_AGENT"):
+    if settings.hub.keep == "alone" or os.environ.get("GSH_AGENT"):
         return False
-    from gshtui.fleet.keeper.keeper import LINGER, LOGGED_OUT, ensure_keeper
+    from gshtui.fleet.keeper.keeper import LINGER, LOGGED_OUT, ensure_keeper, running_keeper, wait_for_keeper
+    from gshtui.headless.progress import Progress
 
-    with suppress(OSError):  # where it cannot start, the next command does without it too
-        start = await ensure_keeper(settings.general.session_dir, os.environ, briefly=True)
+    data, progress = settings.general.session_dir, Progress("Waiting for the hub")
+    progress.start()
+    try:
+        start = await ensure_keeper(data, os.environ, briefly=True)
         if start.logged_out:
-            complain(LOGGED_OUT, LINGER)
-        return start.serves
+            progress.complain(LOGGED_OUT, LINGER)
+        if not start.serves or await wait_for_keeper(data) is not None:
+            return start.serves
+        starting = await asyncio.to_thread(running_keeper, data)
+    except OSError:
+        return False  # where it cannot start, this process does without it
+    finally:
+        await progress.stop()
+    if starting is None:
+        return False
+    raise HubSilent(starting.process.pid)
+
+
+async def hub_comes(settings: Settings) -> bool:
+    """Bring the hub; whether one of this program serves. Of one that does not come, a person is told."""
+    try:
+        return await bring_hub(settings)
+    except HubSilent as silent:
+        tell_silent(silent)
     return False
 
 

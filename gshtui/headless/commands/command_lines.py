@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from gshtui.headless import exits
 from gshtui.headless.commands.command_hub import Denied, HubNeeds, on_hub
+from gshtui.headless.commands.keeper_call import is_about_hub
 from gshtui.headless.outcomes import outcome_code, print_outcome
 from gshtui.headless.runner import run_command, until_stopped
 from gshtui.headless.streams import (
@@ -67,6 +68,8 @@ class LineOptions(msgspec.Struct, frozen=True):
     conversation: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     """Options of the hub for the conversation that is open meanwhile; empty: none."""
     person: LinePerson | None = None
+    silent: int = 0
+    """Process of a keeper that does not answer; 0: there is none."""
 
 
 def run_line(options: LineOptions) -> int:
@@ -123,7 +126,8 @@ async def _run(options: LineOptions, views: list[ProgramView]) -> int:
         conversation=options.conversation,
         respondent="policy" if options.yes else "nobody",
         timeout=options.timeout,
-        leaves_keeper=options.person is None and not options.flags and not any(_is_about_hub(line) for line in lines),
+        silent=options.silent,
+        brings_hub=not any(map(is_about_hub, lines)),
     )
     outcome = await on_hub(needs, work)
     if isinstance(outcome, int):
@@ -134,10 +138,6 @@ async def _run(options: LineOptions, views: list[ProgramView]) -> int:
         views.append(outcome.view)
         return exits.DONE
     return _write(outcome, options)
-
-
-def _is_about_hub(line: str) -> bool:
-    return line.lstrip("/ ").startswith("hub ")
 
 
 def _write(outcome: Outcome, options: LineOptions) -> int:

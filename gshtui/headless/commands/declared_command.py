@@ -64,11 +64,6 @@ class DeclaredCall(msgspec.Struct, frozen=True):
         assert isinstance(form, ShellForm)
         return form
 
-    @property
-    def leaves_keeper(self) -> bool:
-        """Whether the keeper does the next one; one that is about the keeper itself starts none."""
-        return not self.form.alone and not self.flags and not self.name.startswith("hub ")
-
     def value(self, registry: Registry) -> Returns[Any]:
         """What is called. Raises `UsageError`: the given values are not valid."""
         from gshtui.commands.declaration import Returns
@@ -108,7 +103,6 @@ def run_call(call: DeclaredCall, open_session: Callable[[str], int] | None = Non
                 flags=call.flags,
                 waiting=form.waiting,
                 silent=call.silent,
-                leaves_keeper=call.leaves_keeper,
                 shows_agents=form.prints_agents and not call.json,
             )
             ran = await on_hub(needs, lambda hub, progress: run_on(hub, call, progress.clear))
@@ -117,7 +111,6 @@ def run_call(call: DeclaredCall, open_session: Callable[[str], int] | None = Non
                 lambda host: run_on(host, call),
                 flags=call.flags,
                 quiet=form.quiet,
-                leaves_keeper=call.leaves_keeper,
             )
         if isinstance(ran, int):
             return ran

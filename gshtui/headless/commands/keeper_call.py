@@ -2,7 +2,7 @@
 
 The keeper declines what it is not sure to do as this process would (`hub/faces/asked_commands.py`), and does nothing
 before it is told to go on. Where none answers in time, the command goes on alone; so does one that only reads and whose
-keeper ends meanwhile. Loads little, and no `asyncio`: that is what the call is for.
+keeper ends meanwhile. Loads little where one runs, and no `asyncio`: that is what the call is for.
 """
 
 from __future__ import annotations
@@ -58,14 +58,45 @@ class KeeperCall(NamedTuple):
     line: str = ""
 
 
+def is_about_hub(line: str) -> bool:
+    """Whether a line of the command language is about the hub itself, which is started for none."""
+    return line.lstrip("/ ").startswith("hub ")
+
+
+def tell_silent(keeper: HubSilent) -> None:
+    """Say that the hub does not answer."""
+    hint = "`gsh-tui hub stop` ends it, and the next call starts it again."
+    streams.complain(f"the hub (pid {keeper.pid}) does not answer, so this is done without it.", hint)
+
+
 class _Ended(Exception):
     """It answered, and then hung up or said nothing more."""
 
 
-def run_by_keeper(call: KeeperCall, open_session: Callable[[str], int] = lambda _: exits.DONE) -> int | None:
-    """Have it run by the keeper; returns its exit code, or `None` where it has to be done here. `open_session` opens
-    the window with a conversation. Raises `HubSilent`: a keeper runs and does not answer; nothing was done.
+def run_by_keeper(
+    call: KeeperCall, open_session: Callable[[str], int] = lambda _: exits.DONE, *, brings: bool
+) -> int | None:
+    """Have it run by the keeper; returns its exit code, or `None` where it has to be done here.
+
+    Args:
+        open_session: opens the window with a conversation.
+        brings: start the keeper where none runs.
+
+    Raises `HubSilent`: a keeper runs or starts, and does not answer; nothing was done.
     """
+    code = _ask(call, open_session)
+    if code is None and brings:
+        import asyncio
+
+        from gshtui.headless.commands.command_hub import bring_hub, load_settings
+
+        if asyncio.run(bring_hub(load_settings(call.flags, quiet=True).settings)):
+            code = _ask(call, open_session)
+    return code
+
+
+def _ask(call: KeeperCall, open_session: Callable[[str], int]) -> int | None:
+    """The same of the keeper that runs, if one does."""
     for connected in greeted("command", ANSWER_WITHIN):
         with connected:
             conversation = _Conversation(connected)

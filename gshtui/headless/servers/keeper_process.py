@@ -100,9 +100,9 @@ def run_keeper(terms: KeeperTerms) -> int:
 async def _run(stop: Stop, terms: KeeperTerms, again: list[str], selector: WatchedSelector) -> int:
     """Be it. `again`: gets the arguments by which the next program of this process keeps the right to be it."""
     loaded = load_settings(quiet=True)
-    if terms.for_window and loaded.settings.hub.keep == "never":
+    if terms.for_window and loaded.settings.hub.keep == "alone":
         return exits.DONE
-    if loaded.settings.hub.keep == "never" and terms.idle == IDLE_FOR:
+    if loaded.settings.hub.keep != "auto" and terms.idle == IDLE_FOR:
         terms = msgspec.structs.replace(terms, idle=BRIEF)
     claim = KeeperClaim(loaded.settings.general.session_dir, terms.lock)
     try:
@@ -163,9 +163,8 @@ class _Asked(msgspec.Struct, frozen=True):
 
     @property
     def busy(self) -> bool:
-        """Whether there is a face that it is kept for, or a turn."""
-        faces = self.windows.open or self.agents.open or self.programs.busy or self.doors.open
-        return faces or self.turns.busy
+        """Whether there is a face that it is kept for."""
+        return self.windows.open or self.agents.open or self.programs.busy or self.doors.open
 
     @property
     def works(self) -> bool:
@@ -284,12 +283,12 @@ async def _at_once() -> None:
 def after_change(before: Loaded, now: Loaded) -> Literal["go on", "stop", "anew"]:
     """What a keeper that has started with the one does where there is the other now.
 
-    One that somebody started although `hub.keep` was `never` does not stop for it. The keeper of another record is
+    One that somebody started although `hub.keep` was `alone` does not stop for it. The keeper of another record is
     another process. A file that cannot be read, as while it is edited, changes nothing.
     """
     if now.unreadable or now.settings.general.session_dir != before.settings.general.session_dir:
         return "go on"
-    if now.settings.hub.keep == "never" != before.settings.hub.keep:
+    if now.settings.hub.keep == "alone" != before.settings.hub.keep:
         return "stop"
     return "go on" if now.settings == before.settings else "anew"
 
@@ -427,6 +426,8 @@ async def _until_idle(
     while not stop.asked.is_set():
         if asked.busy or await _goes_on(hub):
             busy_at, idle = time.monotonic(), terms.idle
+        elif asked.turns.busy:
+            busy_at = time.monotonic()
         elif idle and not asked.commands.busy and time.monotonic() - max(busy_at, asked.commands.last_at) >= idle:
             if idle == terms.idle or not await asyncio.to_thread(claim.is_wanted_longer):
                 return False
@@ -448,9 +449,11 @@ async def _until_idle(
 
 
 async def _goes_on(hub: Hub) -> bool:
-    """Whether there are agents, shells that report, or messages that wait."""
+    """Whether there are agents, shells that report, or messages that wait, and it is kept for them."""
     assert hub.fleet is not None
     assert hub.store is not None
+    if hub.settings.hub.keep == "never":
+        return False
     if any(not is_over(row) for row in hub.fleet.rows()):
         return True
     if hub.shell_log is not None and hub.shell_log.connected:

@@ -18,14 +18,12 @@ from typing import Any, Protocol
 from gshtui.client.hub_greeting import surroundings
 from gshtui.headless import exits, streams
 from gshtui.headless.runner import Stop
-from gshtui.headless.servers.hub_reach import COMES_WITHIN, FaceDeclined, start_hub, taken
+from gshtui.headless.servers.hub_reach import FaceDeclined, start_hub, taken
 from gshtui.system.json_types import is_object
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait
 from gshtui.text.foreign_json import parse_foreign_json
 
-_LOOK_EVERY = 0.02
-"""Seconds between two looks for a hub that is being started."""
 _AGAIN_WITHIN = 60.0
 """Seconds for the next hub to answer what is said again, as it opens a conversation."""
 _LOOK_AROUND = 1.0
@@ -132,15 +130,12 @@ def _request(method: str, id: str, parameters: Mapping[str, Any]) -> Message:
     return {"jsonrpc": "2.0", "id": id, "method": method, "params": dict(parameters)}
 
 
-async def relayed(
-    spoken: ProgramProtocol, fields: Mapping[str, Any], source: int, sink: int, stop: Stop, *, comes: bool = False
-) -> int | None:
+async def relayed(spoken: ProgramProtocol, fields: Mapping[str, Any], source: int, sink: int, stop: Stop) -> int | None:
     """Pass messages on until the program leaves; returns the exit code, `None` where no hub takes it.
 
     Args:
         fields: what the hub is asked for besides.
         source: descriptor of what the program says; `sink`: of what it is told.
-        comes: a hub is being started, which is waited for.
     """
     if not streams.is_pipe(source):
         return None
@@ -150,12 +145,9 @@ async def relayed(
         return None  # which says that it is gone
     relay = _Relay(spoken, _line({**fields, **surroundings(cwd)}), sink)
     try:
-        async with time_limit(COMES_WITHIN if comes else None):
-            while not await relay.connect():
-                if not comes:
-                    return None
-                await asyncio.sleep(_LOOK_EVERY)
-    except (TimeoutError, FaceDeclined):
+        if not await relay.connect():
+            return None
+    except FaceDeclined:
         return None
     lines = asyncio.StreamReader(limit=_LONGEST)
     await asyncio.get_running_loop().connect_read_pipe(

@@ -284,7 +284,8 @@ async def _record_run(command: str, code: int, began: float, took: float, printe
         source="run",
     )
     loaded = load_settings()
-    async with running_hub(HubOptions(cwd=working_folder(), loaded=loaded, parts=STORE_ONLY, where="gsh run")) as hub:
+    options = HubOptions(cwd=working_folder(), loaded=loaded, parts=STORE_ONLY, visiting=True, where="gsh run")
+    async with running_hub(options) as hub:
         await hub.start()
         if hub.store is None:
             streams.complain("this run was not recorded: cannot open the record.")

@@ -59,12 +59,10 @@ def log(options: LogOptions) -> int:
 
 
 async def _log(options: LogOptions, after: float | None, before: float | None, shell: str) -> int:
-    from gshtui.hub.hub_options import HubOptions
     from gshtui.store.engine.store_errors import StoreError
     from gshtui.store.tables.command_history import HistoryQuery
 
-    hub_options = HubOptions(cwd=working_folder(), loaded=load_settings(), parts=STORE_ONLY, where="gsh-tui shell log")
-    async with running_hub(hub_options) as hub:
+    async with running_hub(_options()) as hub:
         await hub.start()
         if hub.store is None:
             for failed in hub.failed.values():
@@ -313,7 +311,8 @@ async def _all(store: Store) -> AsyncGenerator[ShellRecord]:
 def _options() -> HubOptions:
     from gshtui.hub.hub_options import HubOptions
 
-    return HubOptions(cwd=working_folder(), loaded=load_settings(), parts=STORE_ONLY, where="gsh-tui shell")
+    loaded = load_settings()
+    return HubOptions(cwd=working_folder(), loaded=loaded, parts=STORE_ONLY, visiting=True, where="gsh-tui shell")
 
 
 def _no_record(hub: Hub) -> int:

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
+from gshtui.client.hub_greeting import HubSilent
 from gshtui.headless import exits
-from gshtui.headless.commands.command_hub import leave_keeper, load_settings, print_problems, running_hub, say_faults
+from gshtui.headless.commands.command_hub import bring_hub, load_settings, print_problems, running_hub, say_faults
+from gshtui.headless.commands.keeper_call import tell_silent
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import LIMIT, PipedInput, Writer, complain, piped_input
 from gshtui.hub.faces.large_input import MOST
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from gshtui.bus.bus import Bus
     from gshtui.headless.turns.familiar_output import Output
     from gshtui.headless.turns.reporter import Reporter
+    from gshtui.headless.turns.turn_call import TurnCall
     from gshtui.hub.faces.turn_request import TurnEnd, TurnRequest
 
 
@@ -124,15 +127,34 @@ async def _with_input(request: TurnRequest, piped: PipedInput, stop: Stop, deadl
 
 
 async def _run_at_hub(request: TurnRequest, face: _Face, stop: Stop, deadline: float | None) -> TurnEnd | int | None:
-    """Have the resident hub take the turn; an exit code, if it was cut short; `None`: none takes it."""
+    """Have the resident hub take the turn, which is started unless it runs; an exit code, if it was cut short; `None`:
+    none takes it.
+    """
+    from gshtui.headless.turns.turn_call import TurnCall
+
+    try:
+        call = await TurnCall.begin(request)
+        if call is None:
+            loaded = await asyncio.to_thread(load_settings, request.flags, quiet=True)
+            bringing = asyncio.ensure_future(bring_hub(loaded.settings))
+            if (ended := await _first(bringing, stop=stop, deadline=deadline)) is not None:
+                await cancel_and_wait(bringing)
+                return ended
+            call = await TurnCall.begin(request) if bringing.result() else None
+    except HubSilent as silent:
+        tell_silent(silent)
+        return None
+    return None if call is None else await _followed(call, face, stop, deadline)
+
+
+async def _followed(call: TurnCall, face: _Face, stop: Stop, deadline: float | None) -> TurnEnd | int:
+    """Print what the hub tells of the turn; how it ended, or the exit code, if it was cut short."""
     from gshtui.bus.bus import Bus
     from gshtui.bus.events.approval_events import ApprovalAnswered
     from gshtui.bus.events.hub_events import FaultReported
-    from gshtui.headless.turns.turn_call import HubEnded, TurnCall
+    from gshtui.headless.turns.turn_call import HubEnded
     from gshtui.hub.faces.turn_request import WIND_DOWN
 
-    if (call := await TurnCall.begin(request)) is None:
-        return None
     print_problems(call.problems)
     bus = Bus()
     try:
@@ -170,8 +192,6 @@ async def _run_here(request: TurnRequest, face: _Face, stop: Stop, deadline: flo
             await turn.interrupt()
             await cancel_and_wait(running)
         await hub.bus.drained()
-    if not request.flags:
-        await leave_keeper(loaded.settings)
     return running.result() if ended is None else ended
 
 

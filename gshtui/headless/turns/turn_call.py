@@ -50,7 +50,7 @@ class TurnCall:
 
     @classmethod
     async def begin(cls, request: TurnRequest) -> TurnCall | None:
-        """Have the hub begin it; `None`: none does, and it is to be done here."""
+        """Have the hub begin it; `None`: none does. Raises `HubSilent`: it does not answer."""
         import msgspec
 
         try:
@@ -125,13 +125,12 @@ class TurnCall:
 
 
 def _begin(line: bytes) -> tuple[socket.socket, dict[str, Any]] | None:
-    """The connection to the hub that begins this turn, and what it said; `None`: none does."""
-    with suppress(TimeoutError):
-        for connected in greeted("turn", ANSWER_WITHIN):
-            with suppress(OSError, ValueError):
-                connected.sendall(line)
-                answer = line_from(connected)
-                if answer.get("begins") is True:
-                    return connected, answer
-            connected.close()
+    """The connection to the hub that begins this turn, and what it said; `None`: none does. Raises `HubSilent`."""
+    for connected in greeted("turn", ANSWER_WITHIN):
+        with suppress(OSError, ValueError):
+            connected.sendall(line)
+            answer = line_from(connected)
+            if answer.get("begins") is True:
+                return connected, answer
+        connected.close()
     return None

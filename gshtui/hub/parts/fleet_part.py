@@ -1,7 +1,6 @@
 """The part for agents in terminals: the fleet, the mail between agents, the tools for terminals.
 
-With `hub.keep = auto` it has a keeper run from the first agent on, and when this hub ends. The agents that people name
-in the settings start when a person with all rights first wants them.
+The agents that people name in the settings start when a person with all rights first wants them.
 """
 
 from __future__ import annotations
@@ -9,22 +8,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
-from gshtui.bus.event import Event
-from gshtui.bus.events.fleet_events import AgentSpawned
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.core.accounts import Accounts
 from gshtui.fleet.core.agent_programs import Programs
 from gshtui.fleet.core.agent_terminals import AgentTerminals
-from gshtui.fleet.core.fleet_context import is_over
 from gshtui.fleet.core.ports import FleetError, FleetOptions, LaunchTerms
-from gshtui.fleet.keeper.keeper import LINGER, LOGGED_OUT, ensure_keeper
 from gshtui.fleet.lifecycle.agent_buses import AgentBuses
 from gshtui.fleet.lifecycle.agent_command_lines import CommandLines
 from gshtui.fleet.lifecycle.fleet import Fleet
@@ -37,7 +31,6 @@ from gshtui.settings.paths import runtime_dir
 from gshtui.shell import plugin_files
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
-from gshtui.system.tasks import start_job
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
@@ -82,9 +75,6 @@ async def start_fleet(hub: Hub) -> None:
         calls = things.get(maker.calls)
         hub.parts.stops_with("calls", calls.stop)
         await calls.start(shown=not (hub.options.visiting or hub.options.keeper))
-    if not hub.options.keeper and hub.host is None and hub.settings.hub.keep == "auto":
-        watch = KeeperWatch(hub, hub.store)
-        hub.parts.stops_with("keeper", watch.stop)
 
 
 class _FleetMaker:
@@ -262,49 +252,6 @@ def _notice_file(environ: Mapping[str, str]) -> str:
     except OSError:
         return ""
     return "" if file is None else str(file)
-
-
-class KeeperWatch:
-    """Starts the keeper at the first agent; a keeper that was killed is back with the next one, or at the end."""
-
-    def __init__(self, hub: Hub, store: Store) -> None:
-        self._hub = hub
-        self._data = store.path.parent
-        self._starting: asyncio.Task[None] | None = None
-        self._subscription = hub.bus.subscribe(self._listen, AgentSpawned, name="keeper")
-
-    async def stop(self) -> None:
-        """Start a keeper if agents or shells are still active."""
-        self._subscription.unsubscribe()
-        if self._starting is not None:
-            await asyncio.wait([self._starting])
-        if self._goes_on():
-            await self._ensure()
-
-    def _goes_on(self) -> bool:
-        hub = self._hub
-        if hub.fleet is not None and any(not is_over(row) for row in hub.fleet.rows()):
-            return True
-        return hub.shell_log is not None and hub.shell_log.connected > 0
-
-    def _listen(self, batch: Sequence[Event]) -> None:
-        if self._starting is None or self._starting.done():
-            self._starting = start_job(self._ensure(), "the start of the hub")
-
-    async def _ensure(self) -> None:
-        try:
-            start = await ensure_keeper(self._data, os.environ)
-        except OSError as error:
-            text = f"The hub cannot start: {error.strerror or error}."
-            hint = "Until it does, agents and shells are looked after only while a window is open."
-            self._publish(text, hint)
-        else:
-            if start.logged_out:
-                self._publish(LOGGED_OUT, LINGER)
-
-    def _publish(self, text: str, hint: str) -> None:
-        with contextlib.suppress(Exception):
-            self._hub.bus.publish(Noticed(level="warning", text=text, hint=hint, about="hub"))
 
 
 class NamedAgents:

@@ -21,6 +21,7 @@ from gshtui.bus.events.hub_events import FaultReported, Noticed, QuitRequested, 
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.shell_data import Ran
 from gshtui.bus.subscription import Batch, fold_events
+from gshtui.client.hub_greeting import HubSilent
 from gshtui.client.window_calls import MakeHub, WindowCalls
 from gshtui.client.window_protocol import HubLost, NotReady, OpenRequest
 from gshtui.system.faults import Breaker, Fault
@@ -95,6 +96,8 @@ class Bridge:
         self.hub: WindowCalls | None = None
         self.failed = ""
         """Why the hub did not start; empty: it did, or has not tried yet."""
+        self.on_refused: Callable[[], None] = lambda: None
+        """Called where another process is the hub and does not answer; `failed` says so."""
         self.fps = FPS
         self.front: Callable[[], str] = str
         """The agent of the tab in front, to which what a person runs applies; calls of code name theirs."""
@@ -126,6 +129,9 @@ class Bridge:
                 except HubLost:  # it began anew, or made way for another program's
                     if not again:
                         raise
+        except HubSilent as silent:
+            self.failed = f"The hub (process {silent.pid}) does not answer."
+            self.on_refused()
         except Exception as error:
             report_unexpected("the start of the hub", error)
             self.failed = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -85,6 +85,7 @@ class Workbench(ThemedApp[int], AppBase):
         super().__init__(driver_class=None if "TEXTUAL_DRIVER" in os.environ else WorkbenchDriver)
         self.bridge: Bridge = Bridge(opening, make_hub, self._consumers)
         self.bridge.front = lambda: self.addressed
+        self.bridge.on_refused = self._refused
         self.upkeep = UiStateStore(self, str(opening.cwd))
         self.begin_with_theme(self.upkeep.theme)
         branch = git_info.branch(opening.cwd) if branch is None else branch
@@ -110,6 +111,8 @@ class Workbench(ThemedApp[int], AppBase):
         """It is being left."""
         self.is_first = False
         """Nothing was ever started or set here."""
+        self.refused = ""
+        """Why the window had to end; empty: it has not."""
         self.edited: Message | None = None
         """The prompt to go back to once the conversation is open."""
         self.left: tuple[AgentView | None, bool] = None, False
@@ -234,6 +237,12 @@ class Workbench(ThemedApp[int], AppBase):
         self._ceased = True
         unheard = self.bridge.cease()
         self.bench.centre.below.leave([event.text for event in unheard if isinstance(event, PromptSubmitted)])
+
+    def _refused(self) -> None:
+        """End it: without the hub, nothing here would be recorded."""
+        self.refused = f"{self.bridge.failed} `gsh-tui hub stop` ends it, and the next window starts another."
+        self._cease()
+        self.exit(1)
 
     def leave(self) -> None:
         self._cease()

@@ -6,7 +6,6 @@ Owns nothing. The app class passes this to the bridge.
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
@@ -15,6 +14,7 @@ from gshtui.client.window_calls import WindowCalls
 from gshtui.client.window_protocol import OpenRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
     from socket import socket
 
     from gshtui.client.hub_dial import HubDial
@@ -37,22 +37,24 @@ class EmbeddedHub(Protocol):
 
 
 async def make_hub(opening: OpenRequest, dial: HubDial | None = None, own: EmbeddedHub | None = None) -> WindowCalls:
-    """The hub for this opening: that of a resident process, or else one of this process, not yet started.
+    """The hub for this opening: that of a resident process, or one of this process, not yet started, where that process
+    declines the window or cannot be started.
 
     Args:
         dial: a connection to the resident one, which is being made.
         own: what is the resident one, and ends with the window.
+
+    Raises `HubSilent`: it runs or starts, and does not answer.
     """
     from gshtui.client.hub_dial import window_opening
     from gshtui.settings.loader import load
 
     loaded = await asyncio.to_thread(load, opening.cwd)
     asked = window_opening(opening, loaded.environ)
-    with suppress(TimeoutError):
-        if own is not None:
-            await own.start()
-        if (own or not opening.alone) and (link := await _linked(asked, loaded, dial, own)) is not None:
-            return link
+    if own is not None:
+        await own.start()
+    if (own or not opening.alone) and (link := await _linked(asked, loaded, dial, own)) is not None:
+        return link
     await asyncio.to_thread(import_module, "gshtui.hub.composition")  # it takes longer than all the rest
     from gshtui.hub.composition import build_hub
     from gshtui.hub.faces.window_hub import WindowHub, window_options
@@ -64,13 +66,13 @@ async def _linked(
     asked: WindowOpening, loaded: Loaded, early: HubDial | None, own: EmbeddedHub | None
 ) -> WindowCalls | None:
     """A link to the resident process, which is started unless it runs; `None`: it is not to be this window's hub.
-    Raises `TimeoutError`: it does not answer.
+    Raises `HubSilent`: it does not answer.
     """
     from gshtui.client.hub_dial import dial
 
-    connected = await early.connected() if early is not None else None
-    connected = connected or await asyncio.to_thread(dial, asked)
-    if connected is None and own is None and loaded.settings.hub.keep != "never":
+    connected = await _answered(loaded, early.connected()) if early is not None else None
+    connected = connected or await _answered(loaded, asyncio.to_thread(dial, asked))
+    if connected is None and own is None and loaded.settings.hub.keep != "alone":
         connected = await _connected_to_new(asked, loaded)
     if connected is None:
         return None
@@ -78,6 +80,24 @@ async def _linked(
 
     end_hub = None if own is None else own.stop
     return await WindowLink.over(connected, loaded.settings, _Terminals(loaded).server, end_hub)
+
+
+async def _answered(loaded: Loaded, dialling: Awaitable[socket | None]) -> socket | None:
+    """The connection. Raises `HubSilent`: the hub does not answer, or does not come."""
+    try:
+        return await dialling
+    except TimeoutError:
+        await _refuse(loaded)
+    return None
+
+
+async def _refuse(loaded: Loaded) -> None:
+    """Raises `HubSilent` if a process is the hub."""
+    from gshtui.client.hub_greeting import HubSilent
+    from gshtui.fleet.keeper.keeper import running_keeper
+
+    if (holder := await asyncio.to_thread(running_keeper, loaded.settings.general.session_dir)) is not None:
+        raise HubSilent(holder.process.pid)
 
 
 async def _connected_to_new(asked: WindowOpening, loaded: Loaded) -> socket | None:
@@ -92,8 +112,9 @@ async def _connected_to_new(asked: WindowOpening, loaded: Loaded) -> socket | No
             return None
         state = await wait_for_keeper(data)
         if state is None:
+            await _refuse(loaded)
             return None
-        connected = await asyncio.to_thread(dial, asked, partial(_is_coming, state.process))
+        connected = await _answered(loaded, asyncio.to_thread(dial, asked, partial(_is_coming, state.process)))
         if connected is not None or not await ends(state.process, _ENDS_WITHIN):
             return connected
     return None
