@@ -119,6 +119,34 @@ async def test_words_that_are_followed_by_a_question_are_no_turn_that_was_too_sh
     assert bool(heard.of(TurnFinished)) is told
 
 
+@pytest.mark.parametrize(
+    ("then", "binds"), [("quiet", ["", "", "c"]), ("tool", [""])], ids=["it still seems to rest", "it works"]
+)
+async def test_the_conversation_of_a_program_that_seems_to_rest_is_found_once_it_is_there(
+    then: str, binds: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only its transcript tells that it rests, and it may begin that after its screen has come up."""
+    monkeypatch.setattr(follower, "_BEGUN_AFTER", (0.0,) * 7)
+    program = OneProgram(over=True)
+    follows = following(Bus(), tmp_path, program)
+    row = SimpleNamespace(**vars(ROW) | {"external_id": ""})
+    monkeypatch.setattr(follows._context, "rows", SimpleNamespace(get=lambda _: row, all=list))
+    monkeypatch.setattr(follows, "_bound", lambda _, id: setattr(row, "external_id", id))
+    status: Any = SimpleNamespace(known=KnownStatus("quiet", "screen", time.time(), sure=False), version="")
+    follows._statuses[KEY] = status
+    found = list[str]()
+
+    async def conversation(*_: object) -> str:
+        found.append("c" if len(found) == 2 else "")
+        status.known = KnownStatus(then, "screen", time.time(), sure=False)
+        return found[-1]
+
+    monkeypatch.setattr(program, "conversation", conversation)
+    await follows._bind_late(KEY, cast("Any", row))
+    assert found == binds
+    assert row.external_id == binds[-1]
+
+
 async def test_one_that_could_not_be_followed_is_at_the_next_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,6 +45,8 @@ _WRITTEN_LOOKS, _WRITTEN_EVERY = 32, 0.25
 _RECORDED = 0.25
 """Seconds between the first two looks into a transcript for what a program asks about; each further interval doubles.
 """
+_BEGUN_AFTER = (0.5, 1, 2, 4, 8, 16, 32)
+"""Seconds between two looks for the record of a program that was just started."""
 _EARLIER = 15.0
 """Seconds that a prompt may have been written down before it was seen that it was taken up."""
 _COUNT_EVERY, _COUNTED_AFTER = 1.0, 3
@@ -275,7 +277,7 @@ class AgentFollower:
             self._take_version(key, row, status.profile, status.version)  # as its own record has it
         rests = known.rests
         if rests or known.status == QUIET:  # by its transcript it may be known that it rests
-            self._start_answer(self._bind(row), row)
+            self._start_answer(self._bind_late(key, row), row)
         if rests:
             self._rested.add(key)
         if known.status in WORKING and (known.sure or known.source != "screen"):  # not only about to take up a text
@@ -494,6 +496,15 @@ class AgentFollower:
     def _answered(self, agent: str, text: str, source: AnswerSource) -> None:
         event = TurnFinished(agent=agent, session="", turn="", stop="end", text=text, source=source)
         self._context.bus.publish(event)
+
+    async def _bind_late(self, key: _Key, row: AgentRow) -> None:
+        """Write down the conversation that it is in: one that only seems to rest may begin its record later."""
+        for pause in _BEGUN_AFTER:
+            await self._bind(row)
+            status, now = self._statuses.get(key), self._context.rows.get(row.id)
+            if status is None or status.known.status != QUIET or now is None or now.external_id:
+                return
+            await asyncio.sleep(pause)
 
     async def _bind(self, row: AgentRow) -> None:
         """Write down the conversation that the program is in."""
