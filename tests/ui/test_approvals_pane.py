@@ -22,6 +22,7 @@ from gshtui.bus.events.agent_events import PromptQueued, PromptSubmitted
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalSettled
 from gshtui.bus.events.fleet_events import AgentChanged
 from gshtui.guard.approval.answer_keys import HAND, PAUSE, READ
+from gshtui.programs.screen.same_question import as_told
 from gshtui.ui.approvals.answer_fields import ReasonInput, RuleForm
 from gshtui.ui.approvals.approvals_pane import ApprovalsPane
 from gshtui.ui.approvals.question_view import Answers, QuestionView
@@ -975,6 +976,31 @@ async def test_a_programs_question_that_it_draws_for_another_width_stays_the_sam
         await pilot.pause()
         await app.press(pilot, "alt+a")
         assert app.given == ([("0007", "another", "1")] if given else [])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "given"),
+    [("", LONG, True), ("", 0.0, False), ("touch made.txt; ls", LONG, False)],
+    ids=["it is completed", "nobody can have read the rest", "another one looks the same"],
+)
+async def test_a_cut_question_that_is_told_whole_stays_the_same(before: str, after: float, given: bool) -> None:
+    """A person has gone to it before, or to another one of which other things were told."""
+    shown = asking("Run it?", "Yes", detail="touch made.txt;", means="once").row
+    assert shown.question is not None
+    cut = msgspec.structs.replace(shown.question, partial=True)
+    one, whole = (
+        as_told(cut, msgspec.structs.replace(cut, detail=detail or cut.detail, partial=not detail))
+        for detail in (before, "touch made.txt; rm b")
+    )
+    app = AskedByPrograms()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.pane.consume([AgentChanged(agent="0007", row=msgspec.structs.replace(shown, question=one))])
+        await app.review(pilot)
+        app.now.later(LONG)
+        app.pane.consume([AgentChanged(agent="0007", row=msgspec.structs.replace(shown, question=whole))])
+        await pilot.pause()
+        await app.press(pilot, "1", after=after)
+        assert app.given == ([("0007", whole.id, "1")] if given else [])
 
 
 @pytest.mark.parametrize("size", [(120, 35), (80, 24)])

@@ -229,7 +229,22 @@ async def test_an_answer_is_to_what_was_told_and_not_to_what_looks_the_same(
                 await answerer.answer(replace(row, question=known[-1] if known else None), "1", before)
     assert not program.chosen
     await answerer.answer(row, "1", now.id)
-    assert program.chosen
+    await answerer.answer(row, "4", CUT.id)  # a denial is of whatever it asks below these rows
+    assert program.chosen == ["1", "4"]
+
+
+async def test_two_commands_with_the_same_rows_are_two_questions(tmp_path: Path) -> None:
+    """What is wrapped in one is a line of its own in the other, and runs; both are whole on the screen."""
+    words = f"echo {'a' * 60}"
+    shown = replace(PLAN, detail=f"{words}\nrm -rf ~")
+    one, two = (as_told(shown, replace(shown, detail=f"{words}{by}rm -rf ~", call=by)) for by in " \n")
+    questions, row = told(one)
+    questions.as_told("a", None, goes_on=True)
+    questions.note_told("a", two)
+    program = Asking(tmp_path, shown, two)
+    with pytest.raises(FleetError, match="Nothing was pressed"):
+        await program.answerer(questions).answer(replace(row, question=two), "1", one.id)
+    assert not program.chosen
 
 
 @pytest.mark.parametrize("over", ["answered", "answered, and another like it is asked", "gone on", "not yet"])

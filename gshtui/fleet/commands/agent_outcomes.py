@@ -104,7 +104,8 @@ class AgentMessages:
                 f"{choice.label!r} changes how much {row.name} ({row.id}) does unasked, so nothing was pressed.",
                 hint=f"`agent answer {row.id} {choice.key} --yes` does it.",
             )
-        saw = parameters.question or asked.id
+        told = row.question if row.question is not None and row.question.on_screen == asked.on_screen else asked
+        saw = parameters.question or told.id
         after = await self._fleet.answer(row.id, choice.key, question=saw, reason=parameters.reason)
         return calls.AnsweredQuestion(row, asked, choice, after)
 

@@ -252,16 +252,17 @@ class Answerer:
             except FleetError as error:
                 obstacle = error
             else:
-                alike = known is not None and known.on_screen == asked.on_screen
-                if alike or question in ("", asked.id) or (seen is not None and is_cut_elsewhere(seen, asked)):
+                same = question in ("", asked.id) or (seen is not None and is_cut_elsewhere(seen, asked))
+                if same or asked.on_screen in (question, known.on_screen if known is not None else ""):
                     break
                 changed = f"The question of {row.name} changed: {one_line(asked.subject, 120)}"
                 obstacle = from_session_error(SessionError("waiting", changed, "Nothing was pressed."))
             if loop.time() >= until:
                 raise obstacle
             await asyncio.sleep(LOOK)
-        told = known is not None and alike and (question or not known.partial)
-        if known is not None and told and (known.detail, known.diff) != (asked.detail, asked.diff):
+        if known is not None and known.on_screen == asked.on_screen and (question or not known.partial):
+            same = (known.detail, known.diff) == (asked.detail, asked.diff)
+        if not same:
             self._tell(row, asked)
             if choice in msgspec.structs.replace(asked, partial=True).uncounted:
                 message = f"{row.name} ({row.id}) asks about something else than was shown. Nothing was pressed."

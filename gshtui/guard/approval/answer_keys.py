@@ -307,10 +307,13 @@ class AnswerKeys:
             self._replaced = self._replaced or bool(self._question)
             self._question, self._readable = question, at + READ
 
-    def rename_question(self, before: str, question: str) -> None:
-        """Note that the same question goes by another id, since its program has drawn it for another width."""
+    def rename_question(self, before: str, question: str, read_from: float = 0.0) -> None:
+        """Note that the same question goes by another id: its program has drawn it for another width, or more is told
+        of it, which is there to be read from `read_from` on.
+        """
         self._question = question if self._question == before else self._question
         self._named = question if self._named == before else self._named
+        self._seen_at = max(self._seen_at, read_from)
 
     def clear_question(self) -> None:
         """No question waits any more."""

@@ -27,12 +27,17 @@ def is_cut_elsewhere(one: OpenQuestion, other: OpenQuestion) -> bool:
 
 
 def as_told(shown: OpenQuestion, whole: OpenQuestion) -> OpenQuestion:
-    """A question with all that is told of it. One that is cut on its screen gets an id of its own, by which an answer
-    is to what was told, and not to the next one that looks the same.
+    """A question with all that is told of it, under an id of its own where that is more or other than the rows of its
+    screen: an answer is to what was told, and not to the next one that looks the same.
     """
-    if not shown.partial or (whole.detail, whole.diff) == (shown.detail, shown.diff):
+    if (whole.detail, whole.diff) == (shown.detail, shown.diff):
         return whole
     return replace(whole, id=question_id(shown.id, f"{whole.detail}\0{whole.diff}", ()), screen=shown.id)
+
+
+def is_completed(one: OpenQuestion, other: OpenQuestion) -> bool:
+    """Whether the other is the same question, of which more is told now than its screen shows."""
+    return not one.screen and one.id == other.screen
 
 
 def _about(question: OpenQuestion) -> tuple[str, str, str, list[str]]:

@@ -249,10 +249,11 @@ def _names_change(line: str, name: str) -> bool:
 
 def shows_still(question: OpenQuestion, told: OpenQuestion) -> bool:
     """Whether a screen still shows all that was told of its question; another one may have the same id."""
-    if question.partial or question.id != told.id:
+    if question.partial or question.id != told.on_screen:
         return False
     alike = (told.detail, told.diff, told.partial) == (question.detail, question.diff, question.partial)
-    question = replace(question, call=told.call, command=told.command, warnings=told.warnings)
+    question = replace(question, id=told.id, screen=told.screen, call=told.call)
+    question = replace(question, command=told.command, warnings=told.warnings)
     return alike or _with_command(question, told.detail, told.beside) == told
 
 

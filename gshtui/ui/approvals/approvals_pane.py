@@ -43,7 +43,7 @@ from gshtui.ui.approvals.approvals_state import (
     asked_fields,
     being_answered,
     choice_of_key,
-    is_redrawn,
+    how_same,
     not_answered,
     reduce_approvals,
     turned_to,
@@ -198,8 +198,8 @@ class ApprovalsPane(Vertical, can_focus=True):
             self._appear(request is not None or self.writing)
             if request is not None:
                 self.query_one(QuestionView).ask(question_parts(request), request.subject)
-        if state.front != before.front and is_redrawn(before, state):
-            self._keys.rename_question(before.front, state.front)
+        if state.front != before.front and (same := how_same(before, state)):
+            self._keys.rename_question(before.front, state.front, self._clock() if same == "completed" else 0.0)
             self.query_one(Answers).rename_question(before.front, state.front)
         elif state.front != before.front:  # nobody has seen it yet; a reason being written denies nothing now
             self.refresh_bindings()

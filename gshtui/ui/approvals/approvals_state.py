@@ -6,7 +6,7 @@ whatever else comes or goes, so that an answer always belongs to the question th
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -178,12 +178,14 @@ def _with_open(state: ApprovalsState, now: OpenApprovals) -> ApprovalsState:
     return changed
 
 
-def is_redrawn(before: ApprovalsState, now: ApprovalsState) -> bool:
-    """Whether in front is the same question of a program as before, with another box ticked, or drawn for a terminal of
-    another width."""
+def how_same(before: ApprovalsState, now: ApprovalsState) -> Literal["", "redrawn", "completed"]:
+    """Whether in front is the same question of a program as before, with another box ticked or drawn for a terminal of
+    another width; or with more that is told of it."""
     was, asked = before.programs.get(before.front), now.programs.get(now.front)
     if was is None or asked is None or before.front.partition("/")[0] != now.front.partition("/")[0]:
-        return False
-    from gshtui.programs.screen.same_question import is_cut_elsewhere, is_ticked_elsewhere  # no first frame has one
+        return ""
+    from gshtui.programs.screen import same_question as same  # no first frame has one
 
-    return is_ticked_elsewhere(was, asked) or is_cut_elsewhere(was, asked)
+    if same.is_completed(was, asked):
+        return "completed"
+    return "redrawn" if same.is_ticked_elsewhere(was, asked) or same.is_cut_elsewhere(was, asked) else ""
