@@ -17,7 +17,7 @@ from gshtui.providers.keyring_key import keyring_key, read_keyring, write_keyrin
 from gshtui.providers.port import Completed, ProviderError, Request
 from gshtui.providers.selection import choose_model
 from gshtui.settings import user_config
-from gshtui.settings.known_providers import KNOWN_PROVIDERS, OTHER_NAMES
+from gshtui.settings.known_providers import OTHER_NAMES
 from gshtui.system.ids import new_id
 from gshtui.system.processes.time_limit import time_limit
 
@@ -57,12 +57,6 @@ def place_named(settings: Settings, name: str) -> KeyPlace | None:
     """The place of a provider's key by any of its names."""
     named = name if name in settings.providers else OTHER_NAMES.get(name, name)
     return key_places(settings).get(named)
-
-
-def api_of_key(key: str) -> str:
-    """The API whose keys begin like this one; empty: nobody knows."""
-    fitting = [api for api, known in KNOWN_PROVIDERS.items() if known.begins and key.startswith(known.begins)]
-    return max(fitting, key=lambda api: len(KNOWN_PROVIDERS[api].begins), default="")
 
 
 def key_problem(key: str) -> str:

@@ -7,6 +7,7 @@ Plain data that costs nothing to import, for the command line, the settings and 
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 
@@ -111,12 +112,30 @@ def label_of(name: str) -> str:
 PROVIDER_NAMES = ", ".join((*KNOWN_PROVIDERS, "offline"))
 """All that a person may name, for help."""
 KEY_BEGINNINGS = tuple(known.begins for known in KNOWN_PROVIDERS.values() if known.begins)
-_KEY_LENGTH = 20
+_WHOLE_KEY = re.compile(
+    r"(?<![A-Za-z0-9_-])(?:sk-ant-[A-Za-z0-9_-]{80,}+|sk-or-v1-[0-9a-f]{64}|sk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{48,}+"
+    r"|sk-[A-Za-z0-9]{48}|AIza[A-Za-z0-9_-]{35})(?![A-Za-z0-9_-])"
+)
+"""What is surely a key: whole, as the providers make them."""
+_AROUND_KEY = re.compile(r"(?:/?model|export)?\s*+(?:\w++\s*+=\s*+)?[\"'`]{0,2}")
 
 
-def is_key(word: str) -> bool:
-    """Whether a word begins like a provider's key, and is about as long as one."""
-    return len(word) >= _KEY_LENGTH and word.startswith(KEY_BEGINNINGS) and len(word.split()) == 1
+def lone_key(text: str) -> str:
+    """The key that is all of this text, also as `NAME=key`, in quotes or behind `/model`; empty: it is none."""
+    found = _WHOLE_KEY.search(text)
+    alone = found and _AROUND_KEY.fullmatch(f"{text[: found.start()]}{text[found.end() :]}".strip())
+    return found[0] if found and alone else ""
+
+
+def without_keys(text: str) -> str:
+    """The text with `[redacted]` in place of each key."""
+    return _WHOLE_KEY.sub("[redacted]", text)
+
+
+def api_of_key(key: str) -> str:
+    """The API whose keys begin like this one; empty: nobody knows."""
+    fitting = [api for api, known in KNOWN_PROVIDERS.items() if known.begins and key.startswith(known.begins)]
+    return max(fitting, key=lambda api: len(KNOWN_PROVIDERS[api].begins), default="")
 
 
 _PASTED = [known.label for known in KNOWN_PROVIDERS.values() if known.begins]

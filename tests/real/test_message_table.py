@@ -215,11 +215,12 @@ async def test_input_history_holds_each_text_once_newest_first(home: Home) -> No
             ("/a", "two"),
             ("/a", "one"),
             ("/a", "odd \udc80"),
+            ("/b", f"/model sk-or-v1-{'0af1' * 16}"),
         ):
             await store.prompts.add(cwd, text)
         assert await store.prompts.find_all("/a") == ["odd \ufffd", "one", "two"]
-        assert await store.prompts.find_all(None, limit=3) == ["odd \ufffd", "one", "two"]
-        assert await store.prompts.find_all("/b") == ["three"]
+        assert await store.prompts.find_all(None, limit=3) == ["/model [redacted]", "odd \ufffd", "one"]
+        assert await store.prompts.find_all("/b") == ["/model [redacted]", "three"]
 
 
 async def test_grants_are_kept_by_project_and_can_be_taken_back(home: Home) -> None:

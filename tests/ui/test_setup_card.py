@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from textual import events
 from textual.pilot import Pilot
-from textual.widgets import Input, Static
+from textual.widgets import Input, OptionList, Static
 
 from gshtui.bus.events.agent_events import ModelChangeRequested, PromptSubmitted
 from gshtui.commands.config_calls import SetSetting, ShownSettings
@@ -23,6 +23,7 @@ from gshtui.settings import git_info
 from gshtui.settings.loader import load
 from gshtui.ui.conversation.first_step import LARGE, first_step, from_home
 from gshtui.ui.kit.widgets.dialogs import InputScreen, Picker, PickerChoice
+from gshtui.ui.prompt.addressee import Addressee
 from gshtui.ui.settings.settings_feature import SettingsFeature
 from gshtui.ui.settings.setup_card import CardScreen, SetupCard
 from tests.kit.fake_hub import Answer
@@ -30,9 +31,11 @@ from tests.kit.fake_terminal import FakeTerminalWindow, agent_row
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback
 from tests.kit.loopback.script import Fault, Say
+from tests.kit.scenes import ANSWERS
+from tests.kit.terminal_agents import wait_until
 from tests.kit.window import Window
 
-KEY = "sk-ant-api03-of-a-test-0123456789"
+KEY = f"sk-ant-api03-{'of-a-test_' * 9}0123456789"
 KEYRING = """\
 import json, pathlib
 FILE = pathlib.Path({file!r})
@@ -86,6 +89,12 @@ def rows(app: Window) -> dict[str, str]:
     listed = app.screen.choices
     lines = [str(listed.get_option_at_index(at).prompt).strip() for at in range(listed.option_count)]
     return {line.split()[0]: line for line in lines}
+
+
+def rows_said(app: Window) -> str:
+    """What the list says, row by row."""
+    listed = app.screen.query_one("#choices", OptionList)
+    return "\n".join(str(option.prompt) for option in listed.options)
 
 
 def told(app: Window) -> str:
@@ -161,7 +170,7 @@ async def test_a_key_that_could_not_be_tried_is_tried_again_by_enter(
         await pilot.press(*KEY, "enter")
         while words not in told(app):
             await pilot.pause()
-        assert KEY not in app.export_screenshot()
+        assert "of-a-test" not in app.export_screenshot()
         await pilot.press("enter")
         while len(tried) < 2:
             await pilot.pause()
@@ -192,7 +201,7 @@ async def test_what_comes_while_a_key_is_tried_belongs_to_the_card(way: str, mon
         app.post_message(events.Paste(f"{KEY}-2"))
         await pilot.press("enter", *"abc")
         assert isinstance(app.screen, InputScreen) and app.screen.query_one(Input).value.endswith(f"{KEY}-2abc")
-        assert KEY not in app.export_screenshot() and app.bench.input.text == ""
+        assert "of-a-test" not in app.export_screenshot() and app.bench.input.text == ""
         refused.set()
         while "does not accept" not in told(app):
             await pilot.pause()
@@ -230,19 +239,27 @@ async def test_a_key_pasted_into_the_card_is_no_prompt(by_letter: bool, monkeypa
             if by_letter:
                 await pilot.press(*KEY)
                 assert isinstance(app.screen, CardScreen), "it may be longer"
-                assert KEY[-8:] not in app.export_screenshot(), "nobody reads it over a shoulder"
+                assert "of-a-test" not in app.export_screenshot(), "nobody reads it over a shoulder"
                 await pilot.press("enter")
             else:
-                app.screen.query_one("#filter", Input).value = KEY
+                app.screen.query_one("#filter", Input).value = f"ANTHROPIC_API_KEY={KEY}"
             await shows(pilot, InputScreen)
-            assert app.bench.input.text == "" and KEY not in app.export_screenshot()
+            while "does not accept" not in told(app):
+                await pilot.pause()
+            assert [request.headers.get("x-api-key") for request in server.requests] == [KEY]
+            assert app.bench.input.text == "" and "of-a-test" not in app.export_screenshot()
             await pilot.press("escape")
             await shows(pilot, CardScreen)
             await pilot.press("escape")
             await carried_out(app)
 
 
-async def test_a_key_sent_as_a_prompt_connects_a_model_and_is_kept_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("form", "program"), [("{}", False), ("{}", True), (" ANTHROPIC_API_KEY='{}'\n", False), ("/model {}", False)]
+)
+async def test_a_key_sent_as_a_prompt_is_used_only_if_the_person_says_so(
+    form: str, program: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tried: list[object] = []
 
     async def refused(*given: object) -> str:
@@ -250,18 +267,58 @@ async def test_a_key_sent_as_a_prompt_connects_a_model_and_is_kept_nowhere(monke
         raise ProviderError("auth", "It does not accept the key.")
 
     monkeypatch.setattr(kept_key, "try_key", refused)
-    app = FakeTerminalWindow()
-    async with app.run_test(size=(100, 40)) as pilot:
-        await pilot.pause()
-        await app.workers.wait_for_complete()
-        app.bench.input.insert_pasted(KEY)
-        await pilot.press("enter")
+    async with opened() as (app, pilot):
+        await shows(pilot, CardScreen)
+        await pilot.press("escape")
+        await carried_out(app)
+        app.bench.input.address(Addressee("main", program=program))
+        for answer in ("escape", "enter"):
+            app.bench.input.insert_pasted(form.format(KEY))
+            await pilot.press("enter")
+            await shows(pilot, InputScreen)
+            assert "This looks like a key for Anthropic. Connect with it?" in told(app)
+            assert "of-a-test" not in app.export_screenshot() and not tried
+            await pilot.press(answer)
         while "does not accept" not in told(app):
             await pilot.pause()
-        assert isinstance(app.screen, InputScreen) and tried == [KEY]
-        assert app.hub is not None and not [one for one in app.hub.said if isinstance(one, PromptSubmitted)]
+        assert tried == [KEY] and app.hub is not None
+        assert KEY not in f"{app.hub.said} {app.hub.ran}"
         assert app.bench.input.text == "" and app.bench.input.past.entries == []
-        assert KEY not in app.export_screenshot()
+        await pilot.press("escape")
+        await carried_out(app)
+        assert "The key was not used. It is kept nowhere." in [one.message for one in app._notifications]
+        app.bench.input.address(Addressee("main"))
+        app.bench.input.insert_pasted("sk-learn-pipeline-refactoring-notes-for-everyone-who-reads-them")
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: app.hub is not None and app.hub.intents(PromptSubmitted))
+
+
+@pytest.mark.parametrize("opens", ["f2", "f8", "ctrl+p", "alt+g"])
+async def test_a_key_pasted_into_a_search_is_hidden_and_connects_a_model_where_one_is_chosen(
+    opens: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[object] = []
+
+    async def refused(*given: object) -> str:
+        tried.append(given[-1])
+        raise ProviderError("auth", "It does not accept the key.")
+
+    monkeypatch.setattr(kept_key, "try_key", refused)
+    app = FakeTerminalWindow(answers={**ANSWERS, "config show": Answer(ShownSettings(load(Path.cwd()), ""))})
+    async with app.run_test(size=(160, 40)) as pilot:
+        await pilot.pause()
+        await app.workers.wait_for_complete()
+        await pilot.press(opens)
+        await wait_until(pilot, lambda: bool(app.screen.query("#filter")))
+        app.post_message(events.Paste(KEY))
+        await wait_until(pilot, lambda: "This looks like an API key." in rows_said(app))
+        assert "of-a-test" not in app.export_screenshot()
+        await pilot.press("enter")
+        if opens == "f2":
+            while "does not accept" not in told(app):
+                await pilot.pause()
+            assert "of-a-test" not in app.export_screenshot()
+        assert tried == [KEY] * (opens == "f2")
 
 
 async def test_words_leave_the_card_and_programs_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,8 +106,10 @@ async def test_a_folder_that_cannot_be_used_is_told_once(home: Home) -> None:
     assert len(told) == 1 and told[0].startswith("Drafts won't survive a crash")
 
 
-def test_a_draft_with_a_providers_key_in_it_is_not_kept(tmp_path: Path) -> None:
-    draft = opened(tmp_path)
-    draft.write(PromptDraft("fix sk-"))
-    draft.write(PromptDraft("use sk-ant-api03-of-a-test-0123456789"))
-    assert draft.read() is None and not [file for file in tmp_path.rglob("*") if file.is_file() and file.read_bytes()]
+def test_a_draft_is_kept_without_the_providers_keys_in_it(tmp_path: Path) -> None:
+    draft, key = opened(tmp_path), f"sk-ant-api03-{'0123456789' * 9}"
+    draft.write(PromptDraft(f"use {key}, please: [paste 1]", {1: f"words\nOPENAI_API_KEY={key}\nwords"}))
+    assert draft.read() == PromptDraft(
+        "use [redacted], please: [paste 1]", {1: "words\nOPENAI_API_KEY=[redacted]\nwords"}
+    )
+    assert not [file for file in tmp_path.rglob("*") if file.is_file() and key.encode() in file.read_bytes()]

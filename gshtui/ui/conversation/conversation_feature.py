@@ -29,6 +29,7 @@ from gshtui.ui.kit.widget_messages import (
     ConnectModel,
     EditPrompt,
     ForkAt,
+    KeyGiven,
     OpenConversation,
     SendPrompt,
     ShowQuestion,
@@ -135,13 +136,16 @@ class ConversationFeature(Feature):
 
     async def _pick_model(self) -> None:
         from gshtui.providers.model_command import ChangeEffort
+        from gshtui.settings.known_providers import lone_key
         from gshtui.ui.conversation.pickers import ModelsScreen
 
         models = await self.models()
         without_key = {f"{one.provider}/{one.model}" for one in models.models if one.usable is False}
 
         def chosen(name: str | None) -> None:
-            if name in without_key:
+            if key := lone_key(name or ""):
+                self.window.post_message(KeyGiven(key, agreed=True))
+            elif name in without_key:
                 self.window.post_message(ConnectModel(*name.split("/", 1)))
             else:
                 self.choose_model(name or "")

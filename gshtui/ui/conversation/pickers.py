@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ModelsScreen(Picker):
-    """Choose a model; the answer is `provider/model`.
+    """Choose a model; the answer is `provider/model`, or the key that was typed.
 
     Args:
         whose: the name of the agent that uses what is chosen; empty: not known.
@@ -26,6 +26,7 @@ class ModelsScreen(Picker):
 
     BINDINGS = [bind("model.effort", "effort")]
     RIGHT = ("window",)
+    OF_KEY = "This looks like an API key. Press enter to connect with it."
 
     def __init__(
         self, models: Sequence[ListedModel], whose: str, harder: Callable[[], Awaitable[Sequence[ListedModel]]]
@@ -39,6 +40,12 @@ class ModelsScreen(Picker):
         )
         self._harder = harder
         self._in_use = {choice.id for choice in _choices(models) if choice.current}
+
+    def action_choose(self) -> None:
+        if key := self.key:
+            self.dismiss(key)
+        else:
+            super().action_choose()
 
     async def action_effort(self) -> None:
         marked = self.choices.highlighted_option

@@ -150,11 +150,12 @@ class ConnectModel(FeatureMessage):
 
 
 class KeyGiven(FeatureMessage):
-    """The person has sent a provider's key as if it were a prompt: connect a model with it instead."""
+    """The person has given a provider's key. `agreed`: to connect a model with it; else ask."""
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str, *, agreed: bool = False) -> None:
         super().__init__()
         self.key = key
+        self.agreed = agreed
 
 
 class SendPrompt(FeatureMessage):

@@ -134,8 +134,6 @@ class SentHistory(msgspec.Struct):
 
     def add(self, entry: str) -> None:
         """A text was sent."""
-        if not entry:
-            return
         if entry in self.entries:
             self.entries.remove(entry)
         self.entries.append(entry)

@@ -520,6 +520,12 @@ class PromptInput(FoldingArea):
             self._send()
 
     def _send(self) -> None:
+        from gshtui.settings.known_providers import lone_key  # the first frame does without it
+
+        if key := lone_key(self.value):
+            self.post_message(KeyGiven(key))
+            self.place("")
+            return
         text = self._prompts[self.addressee.agent] if self.key_use == "failed" else self.value
         target = route(text, self.commands, self.addressee.offers)
         if isinstance(target, ToAgent) and self.addressee.ended and not self.addressee.call:
@@ -532,16 +538,13 @@ class PromptInput(FoldingArea):
         if isinstance(message, CommandLine) and not self.commands and _BEGUN.fullmatch(text):
             message.meant = partial(self._completion.meant_by, text)
         self.post_message(message)
-        if isinstance(message, KeyGiven):
-            self.put_away("")
-            return
         if isinstance(target, ToAgent):
             self._prompts[self.addressee.agent] = text
         self.post_message(self.Sent(text))
         self.put_away(text)
 
     def put_away(self, text: str) -> None:
-        """Empty it, since this text has been used; it is in the history, unless it is empty."""
+        """Empty it, since this text has been used; it is in the history."""
         self.past.add(text)
         self.place("")
         if self._vi is not None:

@@ -15,7 +15,7 @@ from textual.message import Message
 
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.system.ids import new_id
-from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, Intent, KeyGiven, Note, OpenTerminal, SendPrompt
+from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, Intent, Note, OpenTerminal, SendPrompt
 from gshtui.ui.prompt.addressee import Addressee
 
 Commands = Mapping[str, frozenset[str]]
@@ -85,13 +85,7 @@ def route(text: str, commands: Commands, program: Callable[[str], bool] = lambda
 
 
 def sent_as(target: ToAgent | ToLanguage | ToLog | ToShell, addressee: Addressee, project: Path) -> Message:
-    """The message that sends the text there; mentioned files are looked up in the project. A provider's key is no
-    prompt, except to a program, which may ask for one.
-    """
-    from gshtui.settings.known_providers import is_key  # the first frame does without it
-
-    if isinstance(target, ToAgent) and not addressee.program and is_key(target.text.strip()):
-        return KeyGiven(target.text.strip())
+    """The message that sends the text there; mentioned files are looked up in the project."""
     if isinstance(target, ToAgent) and addressee.call:
         from gshtui.calls.call_values import PostMessage
 

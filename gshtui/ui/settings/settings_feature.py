@@ -67,15 +67,18 @@ class SettingsFeature(Feature):
             FeatureRoute(
                 ConnectModel, lambda wanted: self._set_up(self._card().connect_model(wanted.provider, wanted.model))
             ),
-            FeatureRoute(KeyGiven, lambda given: self._set_up(self._connect(given.key))),
+            FeatureRoute(KeyGiven, lambda given: self._set_up(self._connect(given))),
         )
 
-    async def _connect(self, key: str) -> None:
+    async def _connect(self, given: KeyGiven) -> None:
+        card, why = self._card(), "It is kept nowhere."
         try:
             await self.window.bridge.running()
-            await self._card().connect(key)
+            if await (card.connect(given.key) if given.agreed else card.ask_to_connect(given.key)):
+                return
         except NotReady as error:
-            self.window.notify(f"The key was not used. {error}", severity="error", markup=False)
+            why = str(error)
+        self.window.notify(f"The key was not used. {why}", severity="warning", markup=False)
 
     def watchers(self) -> Sequence[EventConsumer]:
         return (self,)

@@ -53,6 +53,8 @@ class CardScreen(Picker):
         pasted: receives a key that was pasted here; the answer is then that of the line for keys.
     """
 
+    OF_KEY = "Press enter to use this key."
+
     def __init__(
         self,
         title: str,
@@ -81,7 +83,7 @@ class CardScreen(Picker):
         super().fill()
         if not self._given and " " not in key and any(one.startswith(key[: len(one)]) for one in KEY_BEGINNINGS):
             if self.chosen is None:
-                self.show([], "Press enter to use this key.")
+                self.show([], self.OF_KEY)
         elif self._given or (self.words and self.chosen is None):
             leaves = not self._given
             self._typed_words(self.words[self._given :])
@@ -105,8 +107,8 @@ class CardScreen(Picker):
 class KeyLineScreen(InputScreen):
     """The line for a key. It stays open while one is tried: what is typed or pasted meanwhile is hidden in it."""
 
-    def __init__(self, title: str) -> None:
-        super().__init__(title, hint="it is kept in your keyring", secret=True)
+    def __init__(self, title: str, key: str = "") -> None:
+        super().__init__(title, text=key, hint="it is kept in your keyring", secret=True)
         self.left: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done once the person has closed it."""
         self._given: asyncio.Future[str] | None = None
@@ -279,6 +281,14 @@ class SetupCard:
 
     # A key
 
+    async def ask_to_connect(self, key: str) -> bool:
+        """Ask the person whether to use this key, which was given where none was asked for; then as `connect`."""
+        from gshtui.settings.known_providers import api_of_key, label_of
+
+        self._line = KeyLineScreen(f"This looks like a key for {label_of(api_of_key(key))}. Connect with it?", key)
+        self._host.push_screen(self._line, lambda _: None)
+        return await self.connect()
+
     async def connect_model(self, provider: str, model: str) -> None:
         """Have the person paste this provider's key, and use one of its models."""
         if await self.connect(provider=provider):
@@ -296,9 +306,10 @@ class SetupCard:
     async def _connect(self, settings: Settings, line: KeyLineScreen, key: str, provider: str) -> bool:
         from gshtui.providers.kept_key import key_problem, try_key
         from gshtui.providers.port import ProviderError
-        from gshtui.settings.known_providers import label_of
+        from gshtui.settings.known_providers import label_of, lone_key
 
         while key := key or await line.key():
+            key = lone_key(key) or key
             if wrong := key_problem(key):
                 line.show_message(f"{wrong[0].upper()}{wrong[1:]}. Copy it again.", wrong=True)
                 key = ""
@@ -329,8 +340,8 @@ class SetupCard:
         return False
 
     async def _place(self, key: str, provider: str) -> KeyPlace | None:
-        from gshtui.providers.kept_key import api_of_key, key_places
-        from gshtui.settings.known_providers import label_of
+        from gshtui.providers.kept_key import key_places
+        from gshtui.settings.known_providers import api_of_key, label_of
 
         settings = self._host.bridge.settings
         assert settings is not None

@@ -5,7 +5,7 @@ Owns the keys and the messages of both widgets; what is listed, and what a choic
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -38,6 +38,8 @@ class FilteredList(Box[_R]):
     """
 
     BINDINGS = [bind("list.choose", "choose"), bind("list.close", "dismiss(None)")]
+    OF_KEY: ClassVar[str] = "This looks like an API key."
+    """What is said in place of rows where a provider's key is typed."""
 
     def __init__(self, *, title: str = "", prompt: str, hint: str = "", look: str = "", about: bool = False) -> None:
         super().__init__()
@@ -90,6 +92,13 @@ class FilteredList(Box[_R]):
         option = listed.get_option_at_index(listed.highlighted) if listed.highlighted is not None else None
         return None if option is None or option.disabled else option.id
 
+    @property
+    def key(self) -> str:
+        """The provider's key that is all that is typed; empty: it is something else."""
+        from gshtui.settings.known_providers import lone_key
+
+        return lone_key(self.words)
+
     def fill(self) -> None:
         """List what fits `words`."""
         raise NotImplementedError
@@ -99,7 +108,8 @@ class FilteredList(Box[_R]):
         raise NotImplementedError
 
     def show(self, options: list[Option], says: str) -> None:
-        """Show these rows, or words that say why there are none."""
+        """Show these rows, or words that say why there are none. They are not shown if a key is in them."""
+        says = self.OF_KEY if self.key else says
         self._filled = self.room
         self.choices.clear_options()
         self.choices.add_options(options or [Option(Content.styled(says, "$foreground-muted"), disabled=True)])
@@ -128,6 +138,7 @@ class FilteredList(Box[_R]):
         event.stop()
         if self.words != event.value:
             self.words = event.value
+            self.query_one("#filter", Input).password = bool(self.key)  # nobody reads it over a shoulder
             self.fill()
 
     def on_key(self, event: events.Key) -> None:
