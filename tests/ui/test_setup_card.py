@@ -337,6 +337,14 @@ async def test_words_leave_the_card_and_programs_begin(tmp_path: Path, monkeypat
         assert app.screen is app.bench and app.bench.input.text == "sk-learn or sk-0123456789abcdefghijklm"
         await pilot.press("ctrl+c", "alt+i")
         await shows(pilot, CardScreen)
+        app.post_message(events.Paste("sk-learn-pipeline-refactoring-notes"))
+        await wait_until(pilot, lambda: "Press enter to use this key." in rows_said(app))
+        assert isinstance(app.screen, CardScreen), "it may be none"
+        await pilot.press(*" of mine")
+        await carried_out(app)
+        assert app.bench.input.text == "sk-learn-pipeline-refactoring-notes of mine"
+        await pilot.press("ctrl+c", "alt+i")
+        await shows(pilot, CardScreen)
         await pilot.resize_terminal(80, 24)
         await pilot.pause()
         dialog = app.screen.query_one(".dialog").region

@@ -1,8 +1,8 @@
 """The card that connects a first model: paste a key, take an Ollama, or begin with another program; the rest can wait.
 
 Shown by itself where nothing is connected, and by `/setup`. `enter` alone changes something; `escape` leaves it, and so
-do words that no line has: they are a prompt, and go on in the input line. A pasted key is taken for what it is,
-and one that comes letter by letter once `enter` ends it.
+do words that no line has: they are a prompt, and go on in the input line. A pasted key is taken for what it is;
+one that comes letter by letter, and what only may be one, once `enter` ends it.
 """
 
 from __future__ import annotations
@@ -76,12 +76,13 @@ class CardScreen(Picker):
         from gshtui.settings.setting_values import looks_secret
 
         key, grown, self._before = self.words.strip(), len(self.words) - self._before, len(self.words)
-        self.query_one("#filter", Input).password = any(key.startswith(one) for one in KEY_BEGINNINGS)
-        if not self._given and grown > 1 and looks_secret(key):
+        self.query_one("#filter", Input).password = looks_secret(key) or key.startswith(KEY_BEGINNINGS)
+        if not self._given and grown > 1 and self.key:
             self._take(key)
             return
         super().fill()
-        if not self._given and " " not in key and any(one.startswith(key[: len(one)]) for one in KEY_BEGINNINGS):
+        may_be_one = looks_secret(key) or any(one.startswith(key[: len(one)]) for one in KEY_BEGINNINGS)
+        if not self._given and " " not in key and may_be_one:
             if self.chosen is None:
                 self.show([], self.OF_KEY)
         elif self._given or (self.words and self.chosen is None):
