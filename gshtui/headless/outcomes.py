@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gshtui.headless import exits, streams
@@ -51,7 +52,7 @@ def print_outcome(said: Mapping[str, Any], name: str = "") -> int:
 
             room = os.get_terminal_size(streams.STDOUT).columns or _WIDE
             text = "\n".join(cut(line, room) for line in text.split("\n"))
-        streams.result(text)
+        streams.result(text, own=False)
         if said["aside"]:
             streams.complain(said["aside"])
     return _exit_code(said)
@@ -99,7 +100,7 @@ def aloud_text(text: str, name: str) -> str:
 
     if name in TOOLS and TOOLS[name][0] in _OF_OTHERS:
         return unruled(bare(text))
-    return heard(outside_fences(_line_as_typed_here, text))
+    return heard(outside_fences(_line_as_typed_here, text), partial(streams.broken_at_words, terminal=streams.STDOUT))
 
 
 def _line_as_typed_here(line: str) -> str:

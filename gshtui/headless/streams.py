@@ -99,7 +99,6 @@ def shown(text: str, number: int) -> ShownBytes:
         from gshtui.text.sanitise import plain
 
         text = plain(text)
-        text = broken_at_words(text, number)
     elif is_pipe(number):
         from gshtui.text.sanitise import inert
 
@@ -113,7 +112,10 @@ def own(*parts: LiteralString | CleanText | int) -> ShownBytes:
 
 
 def broken_at_words(text: str, terminal: int) -> str:
-    """The text as it is written for who hears this terminal: no line of it is broken inside a word."""
+    """Our own words as they are written for who hears this terminal: no line of them is broken inside a word.
+
+    Not for what a person approves, or others wrote: there a break of ours would be taken for one of theirs.
+    """
     if LINE_FACE.get():
         with suppress(OSError):
             return at_words(text, os.get_terminal_size(terminal).columns)
@@ -138,9 +140,10 @@ def at_words(text: str, columns: int) -> str:
     return "\n".join(lines)
 
 
-def result(text: str) -> None:
-    """Print a result for people, with a final newline."""
+def result(text: str, *, own: bool = True) -> None:
+    """Print a result for people, with a final newline. `own`: our words, broken to be heard."""
     if text:
+        text = broken_at_words(text, STDOUT) if own else text
         write_all(STDOUT, shown(text if text.endswith("\n") else text + "\n", STDOUT))
 
 
@@ -182,7 +185,8 @@ def complaint(text: str, hint: str = "") -> ShownBytes:
     """The line that `complain` prints; who hears the screen knows who speaks."""
     if hint:
         text = f"{text}{'' if text.endswith(('.', '!', '?', ':')) else '.'} {hint}"
-    return shown(f"{'' if LINE_FACE.get() else 'gsh-tui: '}{as_typed_here(text)}\n", STDERR)
+    said = f"{'' if LINE_FACE.get() else 'gsh-tui: '}{as_typed_here(text)}\n"
+    return shown(broken_at_words(said, STDERR), STDERR)
 
 
 def as_typed_here(text: str) -> str:

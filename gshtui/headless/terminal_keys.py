@@ -18,7 +18,6 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from gshtui.guard.approval.answer_keys import PAUSE, READ
-from gshtui.headless.streams import broken_at_words
 from gshtui.system.face_mark import mark_face
 from gshtui.text.terminal_sequences import (
     PASTE_BEGINS,
@@ -96,7 +95,7 @@ class TerminalKeys:
 
     def write(self, text: str) -> None:
         """Write text of ours to the terminal. Raises `OSError`."""
-        data = broken_at_words(text, self._terminal).encode()
+        data = text.encode()
         while data:
             try:
                 data = data[os.write(self._terminal, data) :]

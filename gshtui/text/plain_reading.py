@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import zip_longest
 
 from gshtui.text.markdown_table import split_row
@@ -28,9 +28,10 @@ _LONGEST = 4_000
 
 
 class PlainReading:
-    """One text, line by line, as it arrives."""
+    """One text, line by line, as it arrives. `broken`: makes the rows of a line that is not code."""
 
-    def __init__(self) -> None:
+    def __init__(self, broken: Callable[[str], str] = str) -> None:
+        self._broken = broken
         self._fence = ""
         self._head: list[str] = []
         """The row that is the heading of a table if a rule follows."""
@@ -43,12 +44,17 @@ class PlainReading:
             self._names = head
             return None
         said = self._said(text)
-        return said if not head else _row(head) if said is None else f"{_row(head)}\n{said}"
+        if said is not None and not self._fence:
+            said = self._broken(said)
+        if not head:
+            return said
+        first = self._broken(_row(head))
+        return first if said is None else f"{first}\n{said}"
 
     def rest(self) -> str:
         """The last line, if it was a row that may have been a heading."""
         head, self._head = self._head, []
-        return _row(head)
+        return self._broken(_row(head))
 
     def _said(self, text: str) -> str | None:
         if (found := _FENCE.fullmatch(text)) is not None:
@@ -69,9 +75,9 @@ class PlainReading:
         return None if _RULE.fullmatch(text) else _unmarked(_HEAD.sub("", text))
 
 
-def heard(text: str) -> str:
+def heard(text: str, broken: Callable[[str], str] = str) -> str:
     """A whole text of our own: also without drawings, and what stands in columns parted by `;`."""
-    reading = PlainReading()
+    reading = PlainReading(broken)
     lines = [said for line in _flat(text).split("\n") if (said := reading.line(line)) is not None]
     return "\n".join([*lines, *filter(None, (reading.rest(),))])
 

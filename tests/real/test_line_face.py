@@ -9,6 +9,7 @@ import signal
 from collections.abc import Iterator
 from contextvars import copy_context
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -269,21 +270,29 @@ def test_a_failed_call_says_why_and_a_read_is_one_line(capfd: pytest.CaptureFixt
     assert failure_words(replace(done, status="timeout", content="")) == "timeout"
 
 
-ASKED = OpenQuestion("q", "Run it?", "~~~ x\necho `mode plan` **a**\n```\n# b\n~~~", (QuestionChoice("1", "Yes"),))
+_DETAIL = "~~~ x\necho `mode plan` **a**\n```\n# b\n~~~\nmake all   check install && rm -rf ~/build"
+ASKED = OpenQuestion("q", "Run it?", _DETAIL, (QuestionChoice("1", "Yes"),))
 
 
-def test_what_is_approved_is_printed_as_it_is(capfd: pytest.CaptureFixture[str]) -> None:
-    found = AnsweredQuestion(agent_row(name="fix", question=ASKED), ASKED)
-    said = printed(answered_question(Invocation(Caller(), Path("/"), Path("/")), found), as_json=False)
+def test_what_is_approved_is_printed_as_it_is(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "is_terminal", lambda _: True)
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((40, 20)))
+    outcome = answered_question(
+        Invocation(Caller(), Path("/"), Path("/")), AnsweredQuestion(agent_row(name="fix", question=ASKED), ASKED)
+    )
 
-    def in_lines() -> int:
+    def in_lines(said: dict[str, Any]) -> int:
         LINE_FACE.set(True)
         return print_outcome(said, "agent answer")
 
-    assert copy_context().run(in_lines) == exits.DONE
-    shown = capfd.readouterr()
-    assert f"\n\n{ASKED.detail}\n\n1  Yes\n" in shown.out
-    assert shown.err == "/agent answer 0001 NUMBER answers.\n"
+    for said in (printed(outcome, as_json=False), line_printed(outcome, as_json=False, plain=True, aloud=True)):
+        assert copy_context().run(in_lines, said) == exits.DONE
+        shown = capfd.readouterr()
+        assert f"\n\n{ASKED.detail}\n\n1  Yes\n" in shown.out
+        how = "/agent answer 0001 NUMBER answers.\n"
+        assert how in (shown.err, shown.out[-len(how) :])
 
 
 def test_what_a_tool_prints_is_no_table_of_ours(capfd: pytest.CaptureFixture[str]) -> None:

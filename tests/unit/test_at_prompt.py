@@ -2,10 +2,12 @@
 
 import os
 import time
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gshtui import __version__
 from gshtui.bus.events.approval_events import ApprovalRequested
@@ -15,6 +17,7 @@ from gshtui.features.workflows import workflow_process
 from gshtui.features.workflows.workflow_process import WorkflowOptions
 from gshtui.guard.approval.answer_keys import KeyChosen
 from gshtui.headless.shells.recorded_run import HEAD, TAIL, Printed
+from gshtui.headless.streams import LINE_FACE
 from gshtui.headless.turns import approval_prompt
 from gshtui.headless.turns.gsh_prompt import PromptSession
 from gshtui.shell import plugin
@@ -125,6 +128,27 @@ def test_a_question_is_bounded_and_complete() -> None:
     assert "+60" not in text
     assert "440 more lines" in text
     assert "⚠ reaches out" in text
+
+
+def test_our_words_are_broken_to_be_heard_and_a_command_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((61, 20)))
+    command = "cd build && echo aaaa bbbb cccc   dddd && make all check install && rm -rf ~"
+    shown = " ".join(command.split())
+    why = "Could run sandboxed with /mode auto: no network; writes only to the project and /tmp, not to .git."
+    rule = f'[[rule]]\ndo = "allow"\ntool = "bash"\nexactly = "{command}"\n'
+    asked = request(detail=f"{why}\n{command}", warnings=(why,), beside=why, rule=rule)
+    asked = replace(asked, subject=command, pattern=command)
+
+    def in_lines() -> tuple[list[str], list[str], str]:
+        LINE_FACE.set(True)
+        question, keys = approval_prompt.question_text(asked), approval_prompt.key_hints(asked)
+        return question.split("\n"), keys.split("\n"), approval_prompt.rule_text(rule)
+
+    question, keys, saved = copy_context().run(in_lines)
+    assert question.count(f"  {command}") == 1 and f"  {why}" in question, "the detail is the command's own"
+    assert f'exactly = "{command}"' in saved and any(line.endswith(shown) for line in keys)
+    assert f"⚠ {why}" in " ".join(question) and why in " ".join(keys)
+    assert sum(len(line) > 61 for line in question) == 2 and sum(len(line) > 61 for line in keys) == 1
 
 
 def test_a_conversation_goes_on_by_shell_and_project(tmp_path: Path) -> None:

@@ -4,12 +4,10 @@ import os
 import select
 import termios
 from collections.abc import Iterator
-from contextvars import copy_context
 
 import pytest
 
 from gshtui.headless import terminal_keys
-from gshtui.headless.streams import LINE_FACE
 from gshtui.headless.terminal_keys import TerminalKeys
 
 
@@ -28,21 +26,6 @@ def test_a_key_is_read_as_it_is_pressed(terminal: tuple[int, str]) -> None:
         os.write(main, "é".encode())
         assert keys.read(5.0) == "é"
         assert keys.read(0.0) is None
-
-
-def test_what_is_heard_is_not_broken_inside_a_word(terminal: tuple[int, str]) -> None:
-    main, name = terminal
-    termios.tcsetwinsize(main, (24, 61))
-    words = "Could run sandboxed with /mode auto: no network; writes only to the project and /tmp, not to .git."
-
-    def in_lines() -> None:
-        LINE_FACE.set(True)
-        with TerminalKeys(name) as keys:
-            keys.write(words)
-
-    copy_context().run(in_lines)
-    lines = os.read(main, 1_000).decode().splitlines()
-    assert len(lines) == 2 and " ".join(lines) == words and max(map(len, lines)) <= 61
 
 
 def test_a_part_of_a_sequence_is_no_key(terminal: tuple[int, str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,8 @@ from gshtui.guard.approval.answer_keys import (
 )
 from gshtui.guard.approval.question_text import (
     DECISIONS,
+    LineKind,
+    QuestionLine,
     question_lines,
     question_parts,
     question_title,
@@ -41,6 +43,7 @@ from gshtui.guard.approval.question_text import (
 )
 from gshtui.guard.rules.rule_draft import DraftError, check
 from gshtui.guard.rules.rule_file import own_file
+from gshtui.headless.streams import STDERR, broken_at_words
 from gshtui.headless.terminal_keys import TerminalKeys
 from gshtui.headless.text_editor import edit_text
 from gshtui.system.editor_command import EditorError
@@ -60,19 +63,30 @@ _ERASE, _CLEAR, _ENTER, _ESCAPE = ("\x7f", "\x08"), ("\x15",), ("\r", "\n"), ("\
 def question_text(request: ApprovalRequested) -> str:
     """The question's text, without its keys and what is said besides."""
     lines = shortened(question_lines(replace(request, rule="", beside="")), _LINES)
-    return "\n".join([question_title(request), *(f"  {line.text.expandtabs(4)}".rstrip() for line in lines)])
+    return "\n".join([_heard(question_title(request)), *(_row(line, own="warning") for line in lines)])
 
 
 def key_hints(request: ApprovalRequested) -> str:
     """The keys that answer it, one below the other, and then what is said besides."""
-    return "\n".join((list_of(offers(request)), *(f"  {line.text}" for line in question_parts(request).tail), _ANSWER))
+    tail = (_row(line, own="context") for line in question_parts(request).tail)
+    return "\n".join((_heard(list_of(offers(request))), *tail, _ANSWER))
+
+
+def _row(line: QuestionLine, own: LineKind) -> str:
+    """A line below the title. `own`: the kind that says our words; the terminal alone breaks all else."""
+    row = f"  {line.text.expandtabs(4)}".rstrip()
+    return _heard(row) if line.kind == own else row
+
+
+def _heard(text: str) -> str:
+    return broken_at_words(text, STDERR)
 
 
 def rule_text(rule: str) -> str:
     """A rule that would be saved, what it would let run, and the keys for it."""
     told, *covered = rule_words(rule, own_file())
-    lines = [told, *(f"  {each}" for each in covered), "", *(f"  {line}" for line in rule.rstrip().split("\n"))]
-    return "\n".join(visible(line) for line in lines) + f"\n{_RULE_KEYS}"
+    lines = [*(f"  {each}" for each in covered), "", *(f"  {line}" for line in rule.rstrip().split("\n"))]
+    return "\n".join((_heard(visible(told)), *map(visible, lines), _RULE_KEYS))
 
 
 class KeyReader:

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from gshtui.bus.context_data import compacted
@@ -35,6 +36,7 @@ from gshtui.headless.streams import (
     STDOUT,
     ShownBytes,
     Writer,
+    broken_at_words,
     complaint,
     draws,
     is_terminal,
@@ -81,7 +83,7 @@ class Reporter:
         self._dim = draws() and not os.environ.get("NO_COLOR")
         self._by_line = not draws()
         """Whole lines alone are written, as far as there is something to wait for."""
-        self._reading = PlainReading() if LINE_FACE.get() else None
+        self._reading = PlainReading(partial(broken_at_words, terminal=STDOUT)) if LINE_FACE.get() else None
         self._unread: list[str] = []
         """The start of a line that is read once it is whole."""
         self._subjects: dict[str, str] = {}
@@ -272,7 +274,8 @@ class Reporter:
         if not self._progress:
             return
         line = plain(f"{mark}{text}".replace("\n", " "))
-        self._to_stderr(own("\x1b[2m", line, "\x1b[0m\n") if self._dim else shown(f"{line}\n", STDERR))
+        said = own("\x1b[2m", line, "\x1b[0m\n") if self._dim else shown(f"{broken_at_words(line, STDERR)}\n", STDERR)
+        self._to_stderr(said)
 
     def complain(self, text: str, hint: str = "") -> None:
         """Print what is wrong, and what to do."""
