@@ -8,13 +8,19 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
 from gshtui.agents import checkpoints as checkpoints_module
 from gshtui.agents.checkpoints import Checkpoints
+from gshtui.agents.commands import rewind_commands
 from gshtui.agents.commands.rewind import FilePlan, Rewinder
+from gshtui.agents.commands.rewind_commands import RewindConversation
 from gshtui.bus.messages import Message, Text
+from gshtui.commands.declaration import Caller, Invocation, Question
+from gshtui.commands.execution import question, run_asked
+from gshtui.commands.registry import Registry
 from gshtui.settings import paths
 from gshtui.store.record.store import Store
 from gshtui.store.tables.session_table import SessionInfo
@@ -471,6 +477,39 @@ def test_rewind_restores_what_the_shell_changed_asks_about_yours_and_can_be_undo
     shown = [run_gsh("session", "show", name, "--json", cwd=project).json["session"]["id"] for name in ("latest", "1")]
     assert shown == [session, session]
     assert ((project / "a.txt").read_text(), (project / "n.txt").read_text()) == ("three\n", "mine\n")
+
+
+async def test_going_back_says_so_and_overwrites_what_was_asked_and_no_more(project: Path, tmp_path: Path) -> None:
+    store = await Store.open(tmp_path / "gsh.db")
+    session = await store.sessions.create(cwd=str(project), agent="main")
+    await store.messages.append(session.id, Message("p1", "user", (Text("p one"),), at=1.0, agent="person"))
+    shadow = ShadowRepository(project)
+    await store.checkpoints.add(session.id, "p1", "before", str(project), await shadow.record_files())
+    await store.checkpoints.add(session.id, "", "after", str(project), await shadow.record_files())
+    settled: Any = AsyncMock()
+    registry = Registry(rewind_commands.commands(store, lambda agent: False, settled, settled))
+    invocation = Invocation(Caller(), project, project)
+    back = RewindConversation(message="p1", session=session.id, asks=True)
+    asked: list[Question] = []
+
+    async def agree(question: Question) -> bool:
+        asked.append(question)
+        if len(asked) < 3:  # while the question waits
+            (project / f"{len(asked)}.txt").write_text("mine\n")
+        return True
+
+    assert await run_asked(registry, back, invocation, agree) is not None
+    assert [one.title for one in asked] == ["Go back to before “p one”?"] * 3
+    named = [one.text.partition(": ")[2] for one in asked]
+    assert named == ["", "1.txt.", "1.txt, 2.txt."] and all("as they were then" in one.text for one in asked)
+    assert sorted(one.name for one in project.glob("*.txt")) == ["a.txt"]
+    (project / "1.txt").write_text("mine\n")
+    typed = RewindConversation(number=1, session=session.id)
+    found = await question(registry, typed, invocation)
+    assert found is not None and found.title == asked[0].title and found.text.endswith("between turns: 1.txt.")
+    (project / "1.txt").unlink()
+    assert await question(registry, typed, invocation) is None
+    await store.close()
 
 
 def test_a_fork_can_have_a_worktree_with_the_files_of_that_moment(project: Path) -> None:

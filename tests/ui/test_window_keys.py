@@ -267,16 +267,15 @@ async def in_chat(here: Recorded) -> Transcript:
 async def edited_prompt(here: Recorded) -> None:
     here.hub.answers["rewind"] = Answer(RewindResult())
     await in_chat(here)
-    back = RewindConversation(message="p1", session=here.app.session)
-    here.hub.questions = {back: Question(back, "Overwrite what was changed between turns?")}
+    back = RewindConversation(message="p1", session=here.app.session, asks=True)
+    here.hub.questions = {back: Question(back, "Go back to before “say it”?")}
     await here.press("e")
     await here.settle()
     asks = here.app.screen
-    assert isinstance(asks, ConfirmScreen) and "Overwrite" in str(asks.query(Static).first(Static).content)
+    assert isinstance(asks, ConfirmScreen) and "before “say it”" in str(asks.query(Static).first(Static).content)
     asks.dismiss(False)
     await here.settle()
     assert here.app.screen is here.app.bench, "it asks once"
-    here.hub.questions = {}
     await here.press("e")
     await here.settle()
     asks = here.app.screen

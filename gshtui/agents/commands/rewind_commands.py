@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -23,11 +23,13 @@ from gshtui.commands.declaration import (
     CommandError,
     Effect,
     Invocation,
+    Mark,
     Outcome,
     Parameters,
     Question,
     Returns,
     ToastView,
+    Unconfirmed,
     UsageError,
 )
 from gshtui.commands.registry import AnyCommand
@@ -49,6 +51,10 @@ Settle = Callable[[], Awaitable[None]]
 """Waits until the files are kept as the last turns of this process left them."""
 ForkWorktree = Callable[[Path, str], Awaitable[Path]]
 """(folder, branch) → the new worktree's folder. Raises `ExpectedError`."""
+
+
+_Agreed = Annotated[tuple[str, ...] | None, Mark.CODE_ONLY]
+"""The changed files that a person agreed to overwrite; `None`: nobody was asked."""
 
 
 class RewindResult(msgspec.Struct, frozen=True):
@@ -90,6 +96,9 @@ class RewindConversation(Parameters, Returns[RewindResult]):
     )
     files: bool = Field(default=True, description="Restore the files, too.")
     overwrite: bool = Field(default=False, description="Overwrite what was changed between turns, too.")
+    asks: Annotated[bool, Mark.CODE_ONLY] = False
+    """Ask even if nothing of the person's is overwritten."""
+    agreed: _Agreed = None
 
 
 class RedoRewind(Parameters, Returns[Rewound]):
@@ -102,6 +111,7 @@ class RedoRewind(Parameters, Returns[Rewound]):
     )
     files: bool = Field(default=True, description="Restore the files, too.")
     overwrite: bool = Field(default=False, description="Overwrite what was changed since, too.")
+    agreed: _Agreed = None
 
 
 class ForkConversation(Parameters, Returns[ForkedSession]):
@@ -188,32 +198,40 @@ class _Family:
         self._refuse_while_working(invocation, session)
         prompt = await rewinder.prompt(session.id, parameters.number, parameters.message)
         plan = await rewinder.plan(session.id, prompt) if parameters.files else None
-        _refuse_overwriting(plan, allowed=parameters.overwrite)
+        _refuse_overwriting(plan, parameters)
         return RewindResult(done=await rewinder.rewind(session.id, prompt, plan))
 
     async def ask_rewind(self, invocation: Invocation, parameters: RewindConversation) -> Question | None:
         if not (parameters.number or parameters.message) or not parameters.files or parameters.overwrite:
             return None
+        if parameters.agreed is not None:
+            return None
         session, rewinder = await self._opened(invocation, parameters.session)
         prompt = await rewinder.prompt(session.id, parameters.number, parameters.message)
         plan = await rewinder.plan(session.id, prompt)
-        return _question(parameters.model_copy(update={"overwrite": True}), plan)
+        if not (plan.yours or parameters.asks):
+            return None
+        title = f"Go back to before “{one_line(prompt.text, 80)}”?"
+        return _question(parameters.model_copy(update={"agreed": plan.yours}), title, plan, "`redo` undoes it.")
 
     async def redo(self, invocation: Invocation, parameters: RedoRewind) -> Rewound:
         session, rewinder = await self._opened(invocation, parameters.session)
         self._refuse_while_working(invocation, session)
         await rewinder.left_by(session.id)
         plan = await rewinder.plan_back(session.id) if parameters.files else FilePlan()
-        _refuse_overwriting(plan, allowed=parameters.overwrite)
+        _refuse_overwriting(plan, parameters)
         return await rewinder.undo(session.id, plan)
 
     async def ask_redo(self, invocation: Invocation, parameters: RedoRewind) -> Question | None:
-        if not parameters.files or parameters.overwrite:
+        if not parameters.files or parameters.overwrite or parameters.agreed is not None:
             return None
         session, rewinder = await self._opened(invocation, parameters.session)
         await rewinder.left_by(session.id)
         plan = await rewinder.plan_back(session.id)
-        return _question(parameters.model_copy(update={"overwrite": True}), plan)
+        if not plan.yours:
+            return None
+        exactly = parameters.model_copy(update={"agreed": plan.yours})
+        return _question(exactly, "Go back to where you were before the rewind?", plan)
 
     async def fork(self, invocation: Invocation, parameters: ForkConversation) -> ForkedSession:
         session, rewinder = await self._opened(invocation, parameters.session)
@@ -263,23 +281,25 @@ class _Family:
             raise CommandError("A turn is in progress.", hint="Interrupt it with escape first.")
 
 
-def _refuse_overwriting(plan: FilePlan | None, *, allowed: bool) -> None:
-    if plan is not None and plan.yours and not allowed:
-        raise CommandError(
-            f"This would overwrite what was changed between turns: {_names(plan.yours)}.",
-            hint="`overwrite=true` (`--overwrite`) does it all the same, `files=false` (`--no-files`) leaves them.",
-        )
+def _refuse_overwriting(plan: FilePlan | None, parameters: RewindConversation | RedoRewind) -> None:
+    """Refuse to overwrite what nobody agreed to; what has come up since a question is asked about anew."""
+    agreed = parameters.agreed
+    if plan is None or parameters.overwrite or not (more := set(plan.yours) - set(agreed or ())):
+        return
+    error = CommandError if agreed is None else Unconfirmed
+    raise error(
+        f"This would overwrite what was changed between turns: {_names(sorted(more))}.",
+        hint="`overwrite=true` (`--overwrite`) does it all the same, `files=false` (`--no-files`) leaves them.",
+    )
 
 
-def _question(exactly: Returns[Any], plan: FilePlan) -> Question | None:
-    if not plan.yours:
-        return None
-    details = "\n".join(plan.yours[:_NAMED]) + (f"\nand {len(plan.yours) - _NAMED} more" if plan.yours[_NAMED:] else "")
-    asked = "Overwrite what was changed between turns? `redo` brings it back."
-    return Question(exactly, asked, details, yes="Overwrite")
+def _question(exactly: Returns[Any], title: str, plan: FilePlan, note: str = "") -> Question:
+    lost = f"This overwrites what was changed between turns: {_names(plan.yours)}." if plan.yours else ""
+    files = "The files become as they were then." if plan.tree else "No checkpoint: the files stay as they are."
+    return Question(exactly, title, " ".join(filter(None, (files, lost))), yes="Go back", note=note)
 
 
-def _names(paths: tuple[str, ...]) -> str:
+def _names(paths: Sequence[str]) -> str:
     named = ", ".join(one_line(path, 100) for path in paths[:_NAMED])
     return named + (f" and {len(paths) - _NAMED} more" if paths[_NAMED:] else "")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,7 +20,6 @@ from gshtui.bus.events.agent_events import (
 )
 from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.session_events import SessionChangeRequested
-from gshtui.system.expected_error import ExpectedError
 from gshtui.ui.kit.bridge import EventConsumer, NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.widget_messages import (
@@ -255,33 +253,16 @@ class ConversationFeature(Feature):
         self.window.push_screen(PromptsScreen(prompts, self.window.clock()), answered)
 
     def _ask_to_edit(self, message: EditPrompt) -> None:
-        self.window.bring(self._confirm_edit(message), group="edit prompt", exclusive=True)
+        """Ask first: the key is a letter, which may have been meant for the input."""
+        self.edit_prompt(message.message, message.text, asks=True)
 
-    async def _confirm_edit(self, message: EditPrompt) -> None:
-        """Ask first, once: the key is a letter, which may have been meant for the input."""
-        from gshtui.agents.commands.rewind_commands import RewindConversation
-        from gshtui.ui.kit.widgets.dialogs import ConfirmScreen
-
-        with contextlib.suppress(ExpectedError):  # why it can't be done is told by the command itself
-            back = RewindConversation(message=message.message, session=self.window.session)
-            if await self.window.bridge.question(back) is not None:  # it asks
-                self.edit_prompt(message.message, message.text)
-                return
-
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self.edit_prompt(message.message, message.text)
-
-        title, note = "Go back to before this prompt?", "The files become as they were then. /redo to undo it."
-        self.window.push_screen(ConfirmScreen(title, message.text, yes="Go back", note=note), answered)
-
-    def edit_prompt(self, message: str, text: str, session: str = "") -> None:
+    def edit_prompt(self, message: str, text: str, session: str = "", *, asks: bool = False) -> None:
         """Go back to before a prompt, with the files as they were, and put it into the input. `session`: the
-        conversation; empty: the one in front.
+        conversation; empty: the one in front; `asks`: ask even if nothing of the person's is overwritten.
         """
         from gshtui.agents.commands.rewind_commands import RewindConversation
 
-        back = RewindConversation(message=message, session=session or self.window.session)
+        back = RewindConversation(message=message, session=session or self.window.session, asks=asks)
         self.window.perform(back, lambda: self.window.write(text))
 
     def _fork(self, message: ForkAt) -> None:
