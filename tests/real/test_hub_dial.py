@@ -119,13 +119,13 @@ async def test_a_window_ends_where_the_hub_does_not_answer(
     app = Workbench(OpenRequest(tmp_path))
 
     async def refused() -> str:
-        return app.refused
+        return app.bridge.refused
 
     try:
         async with app.run_test():
             app.bench.input.text = "half a thought"
             await eventually(refused, until=bool)
-        assert f"The hub (process {os.getpid()}) does not answer. `gsh-tui hub stop`" in app.refused
+        assert f"The hub (process {os.getpid()}) does not answer. `gsh-tui hub stop`" in app.bridge.refused
         assert app.return_value == 1
         assert not (data / "gsh.db").exists()
     finally:

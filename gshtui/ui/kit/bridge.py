@@ -96,8 +96,8 @@ class Bridge:
         self.hub: WindowCalls | None = None
         self.failed = ""
         """Why the hub did not start; empty: it did, or has not tried yet."""
-        self.on_refused: Callable[[], None] = lambda: None
-        """Called where another process is the hub and does not answer; `failed` says so."""
+        self.refused = ""
+        """Why there is nothing that would record what is done here; empty: there is, or nothing has tried yet."""
         self.fps = FPS
         self.front: Callable[[], str] = str
         """The agent of the tab in front, to which what a person runs applies; calls of code name theirs."""
@@ -131,7 +131,7 @@ class Bridge:
                         raise
         except HubSilent as silent:
             self.failed = f"The hub (process {silent.pid}) does not answer."
-            self.on_refused()
+            self.refused = f"{self.failed} `gsh-tui hub stop` ends it, and the next window starts another."
         except Exception as error:
             report_unexpected("the start of the hub", error)
             self.failed = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

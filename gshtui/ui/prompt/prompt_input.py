@@ -512,9 +512,8 @@ class PromptInput(FoldingArea):
         if column == len(line) and line.endswith("\\"):
             self.type_over("\n", (row, column - 1), (row, column))
         elif self.editing:
-            self.post_message(
-                Intent(PromptEditRequested(prompt=self.editing, agent=self._edited_agent, text=self.value))
-            )
+            edit = PromptEditRequested(prompt=self.editing, agent=self._edited_agent, text=self.value)
+            self.post_message(Intent(edit))
             self.end_edit()
         else:
             self._send()

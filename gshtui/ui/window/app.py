@@ -85,7 +85,6 @@ class Workbench(ThemedApp[int], AppBase):
         super().__init__(driver_class=None if "TEXTUAL_DRIVER" in os.environ else WorkbenchDriver)
         self.bridge: Bridge = Bridge(opening, make_hub, self._consumers)
         self.bridge.front = lambda: self.addressed
-        self.bridge.on_refused = self._refused
         self.upkeep = UiStateStore(self, str(opening.cwd))
         self.begin_with_theme(self.upkeep.theme)
         branch = git_info.branch(opening.cwd) if branch is None else branch
@@ -111,8 +110,6 @@ class Workbench(ThemedApp[int], AppBase):
         """It is being left."""
         self.is_first = False
         """Nothing was ever started or set here."""
-        self.refused = ""
-        """Why the window had to end; empty: it has not."""
         self.edited: Message | None = None
         """The prompt to go back to once the conversation is open."""
         self.left: tuple[AgentView | None, bool] = None, False
@@ -162,14 +159,15 @@ class Workbench(ThemedApp[int], AppBase):
         if self.is_first:
             self.part(SettingsFeature).offer_setup(unless=lambda: self._began)  # it needs no hub until it is answered
         await self.bridge.start()
-        if self.bridge.failed:
+        if self.bridge.refused:
+            self._cease()
+            self.exit(1)
+        elif self.bridge.failed:
             self.bench.header.failed()
             hint = "`gsh-tui doctor` says what is missing. You can look around, but no model will answer."
             self.bench.banner.add_notice(f"The workbench's hub did not start: {self.bridge.failed}", hint)
-            return
-        settings = self.bridge.settings
-        if settings is None:
-            return  # the person quit while the hub was starting
+        if self.bridge.failed or (settings := self.bridge.settings) is None:
+            return  # or the person quit while the hub was starting
         self.apply_settings(settings)
         self.bench.centre.connect()
         await self._suggest()
@@ -237,12 +235,6 @@ class Workbench(ThemedApp[int], AppBase):
         self._ceased = True
         unheard = self.bridge.cease()
         self.bench.centre.below.leave([event.text for event in unheard if isinstance(event, PromptSubmitted)])
-
-    def _refused(self) -> None:
-        """End it: without the hub, nothing here would be recorded."""
-        self.refused = f"{self.bridge.failed} `gsh-tui hub stop` ends it, and the next window starts another."
-        self._cease()
-        self.exit(1)
 
     def leave(self) -> None:
         self._cease()

@@ -57,8 +57,8 @@ def run(
     if words and sys.stdout.isatty():
         sys.stdout.write(words)
         sys.stdout.flush()
-    if app.refused:
-        sys.stderr.write(f"gsh-tui: {app.refused}\n")
+    if app.bridge.refused:
+        sys.stderr.write(f"gsh-tui: {app.bridge.refused}\n")
     app.ended()
     return app.return_code or code or 0
 
