@@ -11,6 +11,7 @@ import pytest
 from gshtui.bus.events.agent_events import PromptSubmitted, ToolStarted, TurnFinished
 from gshtui.bus.events.context_events import ContextCut, CutUndone, OutputTruncated, SummaryAnswered, SummaryProposed
 from gshtui.context.context_editor import ContextEditor
+from gshtui.context.cuts.summary import STAND_IN
 from gshtui.context.queries import ContextQueries
 from gshtui.context.views import ContextError
 from gshtui.hub.composition import build_hub
@@ -96,7 +97,7 @@ async def test_a_person_compacts_looks_at_it_and_undoes_it_after_a_restart(opene
         await here.ask("The rule is 4711.")
         await here.ask("Go on.")
         preview = await (await here.editor()).preview("main", "compact")
-        assert preview.id == "" and len(server.chats) == 2
+        assert (preview.id, preview.summary) == ("", STAND_IN) and len(server.chats) == 2
         receipt = await (await here.editor()).cut("main", "compact", focus="the rule")
         assert receipt.tokens_after < receipt.tokens_before and receipt.cost is not None
         summary_request = server.chats[2].body

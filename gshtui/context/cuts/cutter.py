@@ -21,7 +21,7 @@ from gshtui.context.assembly.requests import CutRequest, RequestInputs
 from gshtui.context.cuts import cut_rules
 from gshtui.context.cuts.cut_rules import CutSpan, PrunableOutputs, touched_files
 from gshtui.context.cuts.receipts import items, priced
-from gshtui.context.cuts.summary import ChooseSmall, DraftedSummary, draft_summary, extract, finished_summary
+from gshtui.context.cuts.summary import STAND_IN, ChooseSmall, DraftedSummary, draft_summary, extract, finished_summary
 from gshtui.context.log.overlays import Cleared, Compacted, ContextPlan, Cut, Dropped, OverlayLog, Pruned
 from gshtui.context.log.tokens import Correction
 from gshtui.context.views import ContextError
@@ -185,7 +185,7 @@ class Cutter:
             drafted = DraftedSummary(text, drafted.usage, (*drafted.steps, *([step] if step else [])), drafted.cost)
         receipt = msgspec.structs.replace(
             self._blank(terms, "compact", order, drafted.steps),
-            summary=drafted.summary,
+            summary=STAND_IN if order.dry else drafted.summary,
             usage=drafted.usage,
             cost=drafted.cost,
             seconds=time.monotonic() - began,

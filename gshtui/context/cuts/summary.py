@@ -56,6 +56,8 @@ _FOCUS = "\n\nPay particular attention to this, as {by} asked: {focus}"
 _REMIND = """\
 That was not a usable briefing: {why}. Answer once more, with nothing but the briefing as text, under the five \
 headings Progress, Key decisions, Files modified, Remaining work, Critical context. Do not call a tool."""
+STAND_IN = "(the summary that the model will write)"
+"""What a preview says in place of the summary."""
 _EXTRACT_CALLS = 40
 _EXTRACT_TEXT = 1_500
 
@@ -336,9 +338,7 @@ async def draft_summary(
         choose_small: the small model; `None`: there is none.
     """
     if order.dry:
-        return DraftedSummary(
-            "(the summary that the model will write)" + " ·" * min(terms.limits.summary, replaced // 4)
-        )
+        return DraftedSummary(STAND_IN + " ·" * min(terms.limits.summary, replaced // 4))
     who = "the person" if order.by == "person" else order.by
     wish = SummaryRequest(replaced, terms.limits.summary, order.focus, who, terms.settings.summary_seconds)
     if order.automatic and terms.provider.name != "offline":  # within a turn the wait needs a description
