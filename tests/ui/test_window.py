@@ -698,6 +698,15 @@ async def test_no_word_of_the_sheet_of_keys_is_cut(size: tuple[int, int]) -> Non
             assert any(f"{words} " in f"{row} " for row in rows), words
 
 
+async def test_where_room_is_kept_for_panes_the_text_has_all_the_rest() -> None:
+    app = Window()
+    async with at_rest(app, (200, 50)):
+        text, line = app.bench.query_one(Transcript).region, app.bench.input.region
+        assert (text.x, text.right) == (line.x, line.right) and text.width == 100
+        assert "all your AI agents" in "\n".join(shown_rows(app)) and text.bottom == line.y - 1
+        assert app.bench.deck.size.width == 200, "other tabs have all the columns"
+
+
 async def test_the_sheet_of_keys_names_them_as_they_were_remapped() -> None:
     app = Window(keybindings={"app.palette": "f10"})
     async with at_rest(app, SIZE) as (pilot, _):

@@ -220,7 +220,7 @@ class WorkbenchScreen(Screen[None]):
         left, right = self._free
         text = self.deck.front == CHAT or isinstance(self.deck.front_widget, PromptWalker)
         for widget in (self.deck.body, self._offered, self.centre.below):
-            widget.styles.margin = (0, right, 0, left) if text or widget is not self.deck.body else 0
+            widget.styles.padding = (0, right, 0, left) if text or widget is not self.deck.body else 0
 
     def _pane_changed(self) -> None:
         empty = frozenset(name for name, pane in self.panes.items() if pane.is_empty)
