@@ -18,7 +18,8 @@ def each_case() -> Generator[Case]:
         try:
             yield
         except AssertionError as error:
-            wrong.append(f"{', '.join(map(repr, named))}: {error}")
+            said = "\n".join((str(error), *getattr(error, "__notes__", ())))  # a property's notes have its example
+            wrong.append(f"{', '.join(map(repr, named))}: {said}")
 
     yield case
     if wrong:

@@ -72,6 +72,14 @@ def test_every_event_comes_back_as_it_went() -> None:
                 settings(max_examples=examples(20))(given(of_struct(kind), st.just(name))(there_and_back))()
 
 
+def test_a_property_that_fails_names_its_example() -> None:
+    def positive(number: int) -> None:
+        assert number > 0
+
+    with pytest.raises(pytest.fail.Exception, match=r"'x': (?s:.*)number=0"), each_case() as case, case("x"):
+        settings(database=None)(given(number=st.integers())(positive))()
+
+
 def test_every_event_class_is_on_the_wire() -> None:
     classes = {kind.__name__ for kind in Event.__subclasses__() if kind.__module__.startswith("gshtui.")}
     assert classes - {"Unknown"} == set(EVENT_TYPES)
