@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import pytest
 from msgspec.structs import replace
+from rich.cells import cell_len
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.agent_reducer import local_row
@@ -149,9 +150,14 @@ def test_a_list_of_agents_says_who_and_how_and_keeps_the_evidence_for_the_detail
 
 def test_a_conversation_has_a_row_for_each_agent_and_a_shell_the_rest_of_its_task() -> None:
     fleet: Any = SimpleNamespace(attach_words=lambda row: ())
-    row = agent_row(id="0001", name="fix", status="tool", doing="make test " * 20, status_at=0)
-    outcome = AgentOutcomes(fleet).agents(Invocation(Caller(), Path("/"), Path("/")), AgentList([AgentState(row)]))
-    assert max(map(len, outcome.text.splitlines())) < 100 and outcome.text.count("…") == 1
+    rows = [
+        agent_row(id=f"{name}", name=name, status="tool", doing=doing * 20, status_at=0)
+        for name, doing in (("fix", "make test "), ("docs-of-parser", "日本語 "))
+    ]
+    found = AgentList([AgentState(row) for row in rows])
+    outcome = AgentOutcomes(fleet).agents(Invocation(Caller(), Path("/"), Path("/")), found)
+    widest = max(map(cell_len, bare_columns(outcome.text).splitlines()))
+    assert widest - 3 * len("  ") <= 48 and outcome.text.count("…") == 2
     assert max(map(len, outcome.plain.splitlines())) > 190
 
 

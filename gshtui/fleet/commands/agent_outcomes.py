@@ -135,8 +135,8 @@ def _chosen(row: AgentRow, asked: OpenQuestion, wanted: str) -> QuestionChoice:
 
 
 _SETUP_LINES = 40
-_ONE_ROW = 40
-"""Characters of a task that have room behind an agent in one row of a conversation of 80 columns."""
+_ONE_ROW = 48
+"""Cells of a row's words in the conversation of a terminal of 61 columns."""
 
 
 class AgentOutcomes:

@@ -13,10 +13,12 @@ import msgspec
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.fleet.core.agent_states import AgentState
-from gshtui.text import markdown_table, units
+from gshtui.text import cells, markdown_table, units
 from gshtui.text.sanitise import one_line
 from gshtui.text.version_order import oldest
 
+_LONGEST = 200
+"""Characters of what an agent is about."""
 NEVER = "never"
 """`AgentRow.version_seen` of a program whose screens nobody has seen."""
 
@@ -130,22 +132,26 @@ def _used(row: AgentRow) -> tuple[str, str]:
     return (f"{row.context:,}", cost_words(row)) if known else ("", "")
 
 
-def agents_table(agents: Sequence[AgentState], most: int = 200) -> str:
-    """The agents, a row each: who, how, since when, and in `most` characters what about. How that is known is in the
-    details.
+def agents_table(agents: Sequence[AgentState], room: int = 0) -> str:
+    """The agents, a row each: who, how, since when, and what about. How that is known is in the details.
+
+    `room`: cells of a row, without what parts its columns; what it is about has those that are left. 0: no limit.
     """
     names = [markdown_table.cell(one_line(state.row.name, 80)) for state in agents]
-    rows = (
+    known = [
         (
             (name if names.count(name) == 1 else f"{name} ({state.row.session if state.is_local else state.row.id})")
             + (f" on {state.row.machine}" if state.row.machine else ""),
             markdown_table.cell(state_words(state.row)),
             units.age(status_age(state.row)),
-            markdown_table.cell(one_line(_line(state.row), most)),
         )
         for name, state in zip(names, agents, strict=True)
-    )
-    return markdown_table.table(("name", "state", "since", "task or last line"), rows)
+    ]
+    head = ("name", "state", "since", "task or last line")
+    used = sum(max(map(cells.width, column)) for column in zip(head, *known, strict=False))
+    most = max(cells.width(head[-1]), room - used) if room else _LONGEST
+    about = (markdown_table.cell(cells.cut(one_line(_line(state.row), _LONGEST), most)) for state in agents)
+    return markdown_table.table(head, ((*row, said) for row, said in zip(known, about, strict=True)))
 
 
 def _line(row: AgentRow) -> str:
