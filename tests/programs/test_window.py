@@ -96,7 +96,7 @@ async def press(outer: TmuxServer, pane: str, digit: str, label: str) -> None:
     """
 
     def refused(seen: str) -> bool:
-        return any(words in seen for words in (TOO_SOON, CHANGED, UNREAD.partition(";")[0]))
+        return any(words in seen for words in (TOO_SOON.partition(";")[0], CHANGED, UNREAD.partition(";")[0]))
 
     await outer.send_keys(pane, digit)
     seen = await eventually(

@@ -119,14 +119,16 @@ async def test_an_answer_to_a_question_that_is_cut_is_to_what_its_record_said(
     now: OpenQuestion, given: bool, paints: int, tmp_path: Path
 ) -> None:
     """The next question may begin with the same rows, and is the same for who sees no more than the screen."""
-    program = Asking(tmp_path, replace(PLAN, detail="to…", partial=True), now)
+    shown = replace(PLAN, detail="to…", partial=True)
+    program = Asking(tmp_path, shown, now)
     program.paints = paints
-    questions, row = told(replace(PLAN, detail="touch a"))
+    before = as_told(shown, replace(PLAN, detail="touch a"))
+    questions, row = told(before)
     answerer = program.answerer(questions)
     with contextlib.nullcontext() if given else pytest.raises(FleetError, match="Nothing was pressed"):
-        await answerer.answer(row, "1", "q")
+        await answerer.answer(row, "1", before.id)
     assert program.chosen == ["1"] * given
-    await answerer.answer(row, "4", "q")
+    await answerer.answer(row, "4", before.id)
 
 
 @pytest.mark.parametrize(("written", "given"), [("echo same; rm -rf ~", False), ("echo same; touch a", True)])
@@ -136,9 +138,10 @@ async def test_an_answer_is_to_what_was_told_of_a_question_only_as_long_as_its_r
     """The call before may have been told for it, which begins alike, when its own was not written down yet."""
     screen = replace(PLAN, detail=f"Command\n\n{written}")
     program = Asking(tmp_path, screen, replace(screen, detail=written))
-    questions, row = told(replace(screen, detail="echo same; touch a"))
+    before = as_told(screen, replace(screen, detail="echo same; touch a"))
+    questions, row = told(before)
     with contextlib.nullcontext() if given else pytest.raises(FleetError, match="Nothing was pressed"):
-        await program.answerer(questions).answer(row, "1", "q")
+        await program.answerer(questions).answer(row, "1", before.id)
     assert program.chosen == ["1"] * given
 
 
@@ -156,6 +159,7 @@ async def test_a_question_of_which_its_record_says_nothing_any_more_can_be_allow
 ) -> None:
     """At once where its screen shows what was told of it, else once it is told as its screen shows it."""
     now = replace(PLAN, detail=screen)
+    said = as_told(now, said)
     program = Asking(tmp_path, now)
     heard = EventLog(bus := Bus())
     follows = following(bus, tmp_path, OneProgram(over=False))
@@ -167,9 +171,9 @@ async def test_a_question_of_which_its_record_says_nothing_any_more_can_be_allow
     if not first:
         with pytest.raises(FleetError, match="something else than was shown"):
             await answerer.answer(row, "1", said.id)
-        row = replace(row, question=follows.questions.seen(row.id, said.id))
+        row = replace(row, question=follows.questions.seen(row.id, now.id))
     assert not program.chosen
-    await answerer.answer(row, "1", said.id)
+    await answerer.answer(row, "1", said.id if first else now.id)
     assert program.chosen
     await bus.drained()
     assert heard.of(AgentStatusChanged)[-1].question == (said if first else now)
@@ -233,17 +237,30 @@ async def test_an_answer_is_to_what_was_told_and_not_to_what_looks_the_same(
     assert program.chosen == ["1", "4"]
 
 
-async def test_two_commands_with_the_same_rows_are_two_questions(tmp_path: Path) -> None:
+async def test_who_saw_all_rows_of_a_question_answers_it_while_it_is_told_anew(tmp_path: Path) -> None:
+    """By the command that its record has: its rows have signs of its program beside it."""
+    shown = replace(PLAN, detail="$ touch a")
+    whole = as_told(shown, replace(shown, detail="touch a", call="c1"))
+    questions, row = told(shown)
+    program = Asking(tmp_path, shown, whole)
+    await program.answerer(questions).answer(row, "1", shown.id)
+    assert program.chosen == ["1"]
+
+
+@pytest.mark.parametrize("known", ["the next one", "it, still"])
+async def test_two_commands_with_the_same_rows_are_two_questions(known: str, tmp_path: Path) -> None:
     """What is wrapped in one is a line of its own in the other, and runs; both are whole on the screen."""
     words = f"echo {'a' * 60}"
     shown = replace(PLAN, detail=f"{words}\nrm -rf ~")
     one, two = (as_told(shown, replace(shown, detail=f"{words}{by}rm -rf ~", call=by)) for by in " \n")
     questions, row = told(one)
-    questions.as_told("a", None, goes_on=True)
-    questions.note_told("a", two)
+    if known == "the next one":
+        questions.as_told("a", None, goes_on=True)
+        questions.note_told("a", two)
+        row = replace(row, question=two)
     program = Asking(tmp_path, shown, two)
     with pytest.raises(FleetError, match="Nothing was pressed"):
-        await program.answerer(questions).answer(replace(row, question=two), "1", one.id)
+        await program.answerer(questions).answer(row, "1", one.id)
     assert not program.chosen
 
 

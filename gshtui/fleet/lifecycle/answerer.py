@@ -181,14 +181,14 @@ class Answerer:
         session = await self._session(row)
         try:
             found = await session.open_question()
-            told = row.question
-            if told is not None and told.choices and shows_still(found, told):
-                return told
             server, answered = self._context.terminals.server(row.socket), self._questions.answered_calls(row.id)
             whole = await self._programs.whole_question(server, row, found, answered)
             if found.partial and whole.call:
                 await asyncio.sleep(_RECORDED_WITHIN)  # the call may be that of a question just before
                 whole = await self._programs.whole_question(server, row, found, answered)
+            told = row.question  # perhaps by what is no longer in its record
+            if not whole.call and told is not None and told.choices and shows_still(found, told):
+                return told
             return without_choices(whole) if row.screen_is_guessed else whole
         except SessionError as error:
             if error.kind != "waiting":
@@ -261,7 +261,8 @@ class Answerer:
                 raise obstacle
             await asyncio.sleep(LOOK)
         if known is not None and known.on_screen == asked.on_screen and (question or not known.partial):
-            same = (known.detail, known.diff) == (asked.detail, asked.diff)
+            by_rows = not known.screen and not known.partial  # all of them, which are those of what is asked
+            same = by_rows or (known.detail, known.diff) == (asked.detail, asked.diff)
         if not same:
             self._tell(row, asked)
             if choice in msgspec.structs.replace(asked, partial=True).uncounted:

@@ -257,13 +257,15 @@ class AgentFollower:
             self._check_now()
             return
         goes_on = known.question is None and known.sure and known.status != "waiting"
+        if (question := self.questions.as_told(row.id, known.question, goes_on=goes_on)) is not None:
+            self.questions.note_seen(row.id, question)
         self._context.bus.publish(
             AgentStatusChanged(
                 agent=row.id,
                 status=cast("Status", known.status),
                 source=known.source if known.sure else f"{known.source}?",
                 doing=known.doing,
-                question=self.questions.as_told(row.id, known.question, goes_on=goes_on),
+                question=question,
             )
         )
         asked = known.question.id if known.question is not None and known.question.choices else ""

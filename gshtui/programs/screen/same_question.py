@@ -51,7 +51,7 @@ def is_ticked_elsewhere(one: OpenQuestion, other: OpenQuestion) -> bool:
 
 def _unticked(question: OpenQuestion) -> OpenQuestion:
     choices = [replace(each, label=f"[ ] {each.name}") if each.has_box else each for each in question.choices]
-    return replace(question, id="", beside="", choices=tuple(choices))
+    return replace(question, id="", screen="", beside="", choices=tuple(choices))
 
 
 def _begins(cut: str, label: str) -> bool:

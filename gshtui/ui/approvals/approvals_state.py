@@ -187,5 +187,5 @@ def how_same(before: ApprovalsState, now: ApprovalsState) -> Literal["", "redraw
     from gshtui.programs.screen import same_question as same  # no first frame has one
 
     if same.is_completed(was, asked):
-        return "completed"
+        return "completed" if was.partial else "redrawn"
     return "redrawn" if same.is_ticked_elsewhere(was, asked) or same.is_cut_elsewhere(was, asked) else ""
