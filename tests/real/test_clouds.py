@@ -324,7 +324,7 @@ CHOSEN: dict[str, tuple[dict[str, str], dict[str, Any], str, str]] = {
     "as claude is told not to": ({"CLAUDE_CODE_USE_BEDROCK": "0"}, {}, "offline", "no API key"),
     "credentials alone": (AWS, {}, "offline", "no API key"),  # they are there for other things
     "a table": ({}, {"providers": {"work": {"type": "bedrock"}}}, "work", "[providers.work] names it"),
-    "preferred": ({}, {"providers": {"vertex": {}}, "agent": {"default_provider": "vertex"}}, "vertex", "the setting"),
+    "preferred": ({}, {"providers": {"vertex": {}}, "agent": {"default_provider": "vertex"}}, "vertex", "chosen by"),
     "vertex": ({"CLAUDE_CODE_USE_VERTEX": "true"}, {}, "vertex", "CLAUDE_CODE_USE_VERTEX is set"),
     "google's own word": ({"GOOGLE_GENAI_USE_VERTEXAI": "True"}, {}, "vertex", "GOOGLE_GENAI_USE_VERTEXAI is set"),
     "openrouter": ({"OPENROUTER_API_KEY": "k"}, {}, "openrouter", "OPENROUTER_API_KEY is set"),
