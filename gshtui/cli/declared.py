@@ -202,7 +202,8 @@ def _run(form: CommandForm, given: dict[str, Any]) -> int:
     waits = any(value.alone and given[value.field] for value in form.values)
     if form.by_keeper and not (lines or waits):
         from gshtui.client.hub_greeting import HubSilent
-        from gshtui.headless.commands.keeper_call import KeeperCall, run_by_keeper, tell_silent
+        from gshtui.headless.commands.hub_words import tell_silent
+        from gshtui.headless.commands.keeper_call import KeeperCall, run_by_keeper
 
         by_keeper = KeeperCall(
             form.name, form.declared, found, json=given["as_json"], yes=yes, waiting=form.by_keeper, flags=flags

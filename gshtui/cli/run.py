@@ -40,7 +40,8 @@ def run(
     silent = 0
     if line and not (agent or timeout or yes):
         from gshtui.client.hub_greeting import HubSilent
-        from gshtui.headless.commands.keeper_call import KeeperCall, is_about_hub, run_by_keeper, tell_silent
+        from gshtui.headless.commands.hub_words import is_about_hub, tell_silent
+        from gshtui.headless.commands.keeper_call import KeeperCall, run_by_keeper
 
         words = " ".join(line)
         call = KeeperCall("run", "", {}, json=as_json, yes=yes, waiting="Working", flags=flags, line=words)

@@ -19,7 +19,7 @@ from gshtui.bus.events.hub_events import FaultReported
 from gshtui.bus.loop_faults import in_words
 from gshtui.client.hub_greeting import HubSilent
 from gshtui.headless import exits
-from gshtui.headless.commands.keeper_call import tell_silent
+from gshtui.headless.commands.hub_words import tell_silent
 from gshtui.headless.outcomes import print_outcome
 from gshtui.headless.streams import STDERR, complain, is_terminal
 from gshtui.settings.paths import FolderError

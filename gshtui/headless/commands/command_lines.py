@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from gshtui.headless import exits
 from gshtui.headless.commands.command_hub import Denied, HubNeeds, on_hub
-from gshtui.headless.commands.keeper_call import is_about_hub
+from gshtui.headless.commands.hub_words import is_about_hub
 from gshtui.headless.outcomes import outcome_code, print_outcome
 from gshtui.headless.runner import run_command, until_stopped
 from gshtui.headless.streams import (

@@ -58,17 +58,6 @@ class KeeperCall(NamedTuple):
     line: str = ""
 
 
-def is_about_hub(line: str) -> bool:
-    """Whether a line of the command language is about the hub itself, which is started for none."""
-    return line.lstrip("/ ").startswith("hub ")
-
-
-def tell_silent(keeper: HubSilent) -> None:
-    """Say that the hub does not answer."""
-    hint = "`gsh-tui hub stop` ends it, and the next call starts it again."
-    streams.complain(f"the hub (pid {keeper.pid}) does not answer, so this is done without it.", hint)
-
-
 class _Ended(Exception):
     """It answered, and then hung up or said nothing more."""
 

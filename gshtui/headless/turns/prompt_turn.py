@@ -15,7 +15,7 @@ import msgspec
 from gshtui.client.hub_greeting import HubSilent
 from gshtui.headless import exits
 from gshtui.headless.commands.command_hub import bring_hub, load_settings, print_problems, running_hub, say_faults
-from gshtui.headless.commands.keeper_call import tell_silent
+from gshtui.headless.commands.hub_words import tell_silent
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import LIMIT, PipedInput, Writer, complain, piped_input
 from gshtui.hub.faces.large_input import MOST
