@@ -183,6 +183,14 @@ def test_a_draft_that_stands_above_the_input_was_entered_and_one_that_is_gone_wa
     assert not was_entered(opencode, "g", before, cleared), "one key takes that back"
 
 
+@pytest.mark.parametrize("asks", [False, True])
+def test_a_draft_below_words_of_a_question_is_no_choice_of_it(asks: bool) -> None:
+    """An answer says them, and the draft begins with a number; in a question they stand below the choices."""
+    words, numbered = ["  Which one?", "  Press enter to confirm or esc to cancel", ""], ["› 1. fix the parser"]
+    rows = [words[0], "", *numbered, "  2. leave it", "", words[1]] if asks else [*words, *numbered, "", "  gpt · ~/a"]
+    assert (read_screen(LOADED.get("codex"), rows).status == "waiting") is asks
+
+
 def test_a_draft_of_several_lines_is_seen_whole() -> None:
     rule = "─" * 60
     screen = [rule, "❯ first", "  second", rule, "  ? for shortcuts"]

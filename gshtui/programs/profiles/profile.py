@@ -48,6 +48,8 @@ class StatusRule(_Table, frozen=True, kw_only=True):
     """By which an overlay changes or removes it; unique in its profile."""
     all: tuple[Pattern, ...] = ()
     none: tuple[Pattern, ...] = ()
+    below: Reads[bool] = False
+    """The last pattern of `all` must be found below the others."""
     footer: tuple[Pattern, ...] = ()
     """Patterns that must be found below the input, each."""
     zone: Reads[Literal["screen", "last"]] = "screen"

@@ -537,6 +537,8 @@ def match_rule(
         rows.append(hit[0])
         if number == 0:
             first = hit[1]
+    if rule.below and rows and rows[-1] != max(rows):
+        return RuleMatch(rule, f"below: {rule.all[-1]}", tuple(rows))
     for pattern in rule.none:
         if (row := next((row for row in zone if search(pattern, _at(text, row))), None)) is not None:
             return RuleMatch(rule, f"none: {pattern}, found in row {row + 1}", tuple(rows))
