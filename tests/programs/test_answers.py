@@ -29,13 +29,15 @@ async def test_an_answer_is_the_text_of_its_turn_alone(stage: Stage) -> None:
         await stage.still()  # Gemini takes no Enter for a moment after its turn
         sent = await stage.command("agent send", agent=stage.id, text=text, wait=True, timeout=90)
         assert not sent.timed_out, f"{text}: {sent.text}\n{await stage.account()}"
-        assert (sent.data["answer"].strip(), sent.data["source"]) == (answer, by(stage)), await stage.account()
+        # A first turn may be over before a program that keeps a server lets us hear what is said in it.
+        sources = {by(stage), "transcript"} if text == turns[0][0] else {by(stage)}
+        assert sent.data["answer"].strip() == answer, await stage.account()
+        assert sent.data["source"] in sources, await stage.account()
         assert "from its screen" not in sent.text
     shown = await stage.command("agent show", agent=stage.id, answer=True)
     assert shown.data["answer"].strip() == turns[-1][1]
     assert shown.data["source"] in ("transcript", by(stage))
-    told = [event.source for event in heard.of(TurnFinished)]
-    assert told == [by(stage)] * len(turns), "each turn is told once"
+    assert [event.text.strip() for event in heard.of(TurnFinished)] == [answer for _, answer in turns], "each once"
     row = await stage.until(stage.look, lambda row: row.tokens >= 15 * len(turns))
     used = (await stage.command("usage", by="agent", agent=stage.id)).data["total"]
     assert (used["requests"], used["tokens"]) == (len(turns), row.tokens)

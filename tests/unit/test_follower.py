@@ -22,6 +22,7 @@ from tests.kit.native_agents import EventLog
 
 ROW: Any = SimpleNamespace(id="a", pid=1, pane="%1", socket="", external_id="c", profile="")
 KEY = ("a", "%1", 1)
+SPELL = follower._Spell(5.0, doubted=False)
 
 
 class OneProgram:
@@ -74,10 +75,48 @@ async def test_a_program_that_only_looked_idle_is_still_in_its_turn(
     follows = following(bus, tmp_path, OneProgram(over=over))
     known: Any = SimpleNamespace(answer="", known=KnownStatus(status, "screen", time.time()))
     follows._statuses[KEY] = known
-    await follows._answer(KEY, ROW, 5.0)
+    await follows._answer(KEY, ROW, SPELL)
     await bus.drained()
     assert [event.text for event in heard.of(TurnFinished)] == (["I make the file."] if told else [])
-    assert follows._worked == ({} if told else {"a": 5.0}), "its end will be seen"
+    assert follows._worked == ({} if told else {"a": SPELL}), "its end will be seen"
+
+
+@pytest.mark.parametrize(
+    ("again", "report", "prompt", "later", "told"),
+    [
+        ("thinking", "I make the file.", "m", 0.0, ["report", "report"]),
+        ("thinking?", "I make the file.", "m", 0.0, ["report"]),
+        ("thinking?", "Another.", "m", 0.0, ["report", "report"]),
+        ("thinking?", "", "m", 0.0, ["report"]),
+        ("thinking?", "I make the file.", "n", 60.0, ["report", "transcript"]),
+        ("thinking?", "", "n", 60.0, ["report", "transcript"]),
+    ],
+    ids=["it worked", "it rested", "it tells another answer", "it tells none", "it missed a turn", "it tells nothing"],
+)
+async def test_a_rest_that_was_only_doubted_is_no_turn_unless_there_is_another_answer(
+    again: str, report: str, prompt: str, later: float, told: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`again`: what it seems to do after its turn. `report`: its answer, as it says itself then. `prompt`, `later`: of
+    the last turn in its transcript, and how many seconds after the first answer it began.
+    """
+    monkeypatch.setattr(follower, "_WRITTEN_EVERY", 0.0)
+    heard = EventLog(bus := Bus())
+    follows = following(bus, tmp_path, program := OneProgram(over=True, final=True))
+    status: Any = SimpleNamespace(answer="I make the file.", hooked=True, takes_code=False, version="")
+    follows._statuses[KEY] = status
+    follows._rested.add(KEY)
+
+    async def seen(*shown: str) -> None:
+        for each in shown:
+            status.known = KnownStatus(each.rstrip("?"), "protocol", time.time(), sure="?" not in each)
+            follows._said(KEY, ROW, status.known)
+        await asyncio.gather(*follows._answers)
+
+    await seen("thinking", "idle")
+    status.answer, program.turn = report, replace(program.turn, message=prompt, at=program.turn.at + later)
+    await seen(again, "idle")
+    await bus.drained()
+    assert [event.source for event in heard.of(TurnFinished)] == told
 
 
 @pytest.mark.parametrize("final", [False, True])
@@ -89,7 +128,7 @@ async def test_what_it_asks_to_be_allowed_is_of_its_turn_unless_that_is_over_for
     follows = following(bus, tmp_path, OneProgram(over=True, final=final))
     known = KnownStatus("waiting", "screen", time.time(), question=PLAN)
     follows._statuses[KEY] = cast("Any", SimpleNamespace(answer="", known=known))
-    await follows._answer(KEY, ROW, 5.0)
+    await follows._answer(KEY, ROW, SPELL)
     await bus.drained()
     assert bool(heard.of(TurnFinished)) is final
 

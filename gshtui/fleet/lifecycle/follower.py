@@ -12,11 +12,12 @@ import functools
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import msgspec
 
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, AnswerSource, GuardMode, OpenQuestion, ProgramMode
+from gshtui.bus.agent_reducer import REPORT_LENGTH
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, SourcesDisagreed, Status, TurnFinished
 from gshtui.bus.events.fleet_events import MessageSubmitted, MessageTyped
@@ -56,6 +57,33 @@ _SOON = 0.1
 _LOOK_WITHIN = 10.0
 """Seconds for one look at a program that is not followed here."""
 _Key = tuple[str, str, int]
+
+
+class _Spell(NamedTuple):
+    """A time in which a program was seen at work."""
+
+    began: float
+    """In seconds since 1970; 0: before it was followed."""
+    doubted: bool
+    """The program said all the time that it rests."""
+
+
+class _ToldAnswer(NamedTuple):
+    """The answer of a turn that was published last."""
+
+    text: str
+    at: float
+    message: str = ""
+    """The prompt of its turn in the transcript; empty: the answer is not from there."""
+
+    def is_of(self, turn: TurnText) -> bool:
+        """Whether it is the answer of this turn."""
+        if self.message:
+            return turn.message == self.message
+        return turn.at <= self.at and turn.answer.strip() == self.text.strip()
+
+
+_NOTHING_TOLD = _ToldAnswer("", 0.0)
 """(agent, pane, process): a new process gets a new follower."""
 
 
@@ -72,14 +100,13 @@ class AgentFollower:
         self._statuses: dict[_Key, CliStatus | None] = {}
         self._ends: dict[_Key, Callable[[], None]] = {}
         self._turn = asyncio.Lock()
-        self._worked: dict[str, float] = {}
-        """Agents seen working since their last answer → since when; 0: since before they were followed."""
+        self._worked: dict[str, _Spell] = {}
+        """Agents seen working since their last answer."""
         self._approved: dict[_Key, GuardMode] = {}
         """Modes into which a person let programs go, until they show another one after that."""
         self._rested: set[_Key] = set()
         """Programs that were seen idle."""
-        self._told: dict[str, tuple[str, float]] = {}
-        """Agent → the prompt of the last turn in its transcript whose answer was published, and when that was."""
+        self._told: dict[str, _ToldAnswer] = {}
         self._usage = ProgramUsage(context.store, programs)
         self._counting: dict[_Key, int] = {}
         """Programs whose usage is being recorded → looks that are still to come."""
@@ -150,7 +177,7 @@ class AgentFollower:
             )
             self._statuses[key] = status
             await status.start()
-            if status.answer and status.answer != row.report:
+            if status.answer and status.answer[:REPORT_LENGTH] != row.report:
                 self._answered(row.id, status.answer, "report")  # while nobody was there to hear it
             if not row.version:
                 self._start_answer(self._find_version(key, row, profile), row)
@@ -283,13 +310,15 @@ class AgentFollower:
         if rests:
             self._rested.add(key)
         if known.status in WORKING and (known.sure or known.source != "screen"):  # not only about to take up a text
-            self._worked.setdefault(row.id, time.time() if key in self._rested else 0.0)
+            spell = self._worked.get(row.id) or _Spell(time.time() if key in self._rested else 0.0, doubted=True)
+            doubted = spell.doubted and not known.sure and status is not None and status.hooked
+            self._worked[row.id] = spell._replace(doubted=doubted)
         elif known.rests and row.id in self._worked:
-            began = self._worked.pop(row.id)
+            spell = self._worked.pop(row.id)
             status = self._statuses.get(key)
             if status is not None and status.takes_code:
                 return  # what was entered there is followed until it has run
-            self._start_answer(self._answer(key, row, began), row)
+            self._start_answer(self._answer(key, row, spell), row)
 
     def approve(self, row: AgentRow, mode: GuardMode | Literal[""]) -> None:
         """A person lets its program go into this mode, or after all not. What it is held to stays, and so does what its
@@ -422,7 +451,7 @@ class AgentFollower:
                 except SessionError:
                     return
             if now.strip() and now == before:
-                await self._answer(key, row, began)
+                await self._answer(key, row, _Spell(began, doubted=False))
                 return
             before = now
 
@@ -441,24 +470,28 @@ class AgentFollower:
             return  # its terminal is gone, which the next look tells
         self._answered(row.id, said, "screen")
 
-    async def _answer(self, key: _Key, row: AgentRow, began: float) -> None:
-        """Handle the end of a turn: find its answer in the program's report or transcript, else on its screen."""
+    async def _answer(self, key: _Key, row: AgentRow, spell: _Spell) -> None:
+        """Handle the end of a turn: find its answer in the program's report or transcript, else on its screen. What was
+        only doubted to be rest may have been none: it is a turn if there is another answer than was published last.
+        """
         status = self._statuses.get(key)
         session = await self._programs.session(self._context.terminals.server(row.socket), row)
-        if status is not None and status.answer:
+        report = status.answer if status is not None else ""
+        if report and not (spell.doubted and report == self._told.get(row.id, _NOTHING_TOLD).text):
             session.forget_input()
-            self._answered(row.id, status.answer, "report")
+            self._answered(row.id, report, "report")
             return
         asked = session.last_input
-        turn = await self._finished_turn(row, began)
+        turn = await self._finished_turn(row, spell.began)
         if status is not None and self._statuses.get(key) is status and _goes_on(status.known, turn):
-            self._worked[row.id] = min(began, self._worked.get(row.id, began))
+            later = self._worked.get(row.id, spell)
+            self._worked[row.id] = _Spell(min(spell.began, later.began), doubted=spell.doubted and later.doubted)
             return  # it only looked idle for a moment
         if turn is not None:
             self._start_count(key, row)
             self._publish_turn(session, row, turn)
             return
-        if session.last_input is not asked:
+        if report or session.last_input is not asked:
             return  # a later text was entered meanwhile, and what is on the screen is its answer
         try:
             said = await session.answer()
@@ -485,17 +518,17 @@ class AgentFollower:
         turn = await self._programs.last_turn(now) if now is not None and now.pid == row.pid else None
         if turn is None or turn.at < began - _EARLIER:
             return None
-        prompt, when = self._told.get(row.id, ("", 0.0))
-        return None if turn.message == prompt and when < began else turn  # the one before is no news
+        told = self._told.get(row.id, _NOTHING_TOLD)
+        return None if told.is_of(turn) and told.at < began else turn  # the one before is no news
 
     def _publish_turn(self, session: CliSession, row: AgentRow, turn: TurnText) -> None:
         """Publish a turn's answer, once."""
-        if self._told.get(row.id, ("",))[0] != turn.message:
+        if not self._told.get(row.id, _NOTHING_TOLD).is_of(turn):
             session.forget_input()
-            self._told[row.id] = (turn.message, time.time())
-            self._answered(row.id, turn.answer, "transcript")
+            self._answered(row.id, turn.answer, "transcript", turn.message)
 
-    def _answered(self, agent: str, text: str, source: AnswerSource) -> None:
+    def _answered(self, agent: str, text: str, source: AnswerSource, message: str = "") -> None:
+        self._told[agent] = _ToldAnswer(text, time.time(), message)
         event = TurnFinished(agent=agent, session="", turn="", stop="end", text=text, source=source)
         self._context.bus.publish(event)
 
