@@ -28,7 +28,7 @@ from gshtui.bus.events.context_events import CutRequested
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.bus.messages import Message, ToolCall, ToolResult
-from gshtui.context.assembly.requests import CutRequest
+from gshtui.context.assembly.assembly import CutRequest
 from gshtui.context.engine import ContextDraft, ContextEngine
 from gshtui.context.views import ContextError
 from gshtui.providers.port import ProviderError

@@ -15,7 +15,7 @@ from gshtui.agents.ports import Record
 from gshtui.agents.toolbox import PrepareTools, ReadMentions, Toolbox, WorkDirs
 from gshtui.bus.bus import Bus
 from gshtui.commands.registry import Registry
-from gshtui.context.assembly.requests import CutRequest
+from gshtui.context.assembly.assembly import CutRequest
 from gshtui.context.cuts.summary import SummaryWriter
 from gshtui.context.log.ports import ContextStore, Contribute, Contribution
 from gshtui.guard.approval.gate import Gate

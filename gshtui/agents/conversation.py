@@ -21,7 +21,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import MessageAppended, TurnFinished, TurnStarted
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.messages import Message, Stop, Text, Thinking, ToolCall
-from gshtui.context.log.call_pairing import missing_results
+from gshtui.context.log.conversation_log import missing_results
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.system.tasks import cancel_and_wait, keep_on, start_job

@@ -29,7 +29,7 @@ from gshtui.bus.events.agent_events import (
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.messages import Medium, Message, ResultStatus, Stop, Text, ToolResult, Usage, user_message
 from gshtui.context.engine import ContextDraft, ContextEngine, Prepared
-from gshtui.context.log.call_pairing import distinct
+from gshtui.context.log.conversation_log import distinct
 from gshtui.context.views import ContextError
 from gshtui.media.attachment import AttachmentError, attach
 from gshtui.media.mentions import MOST_ATTACHED

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from gshtui.bus.call_data import CallInfo, CallMessage, CallWindow, Pin
-from gshtui.context.log.tokens import text_tokens
+from gshtui.context.log.blocks import text_tokens
 from gshtui.text.sanitise import one_line, plain
 
 ALL = "all"

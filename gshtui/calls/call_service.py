@@ -40,9 +40,8 @@ from gshtui.calls.call_delivery import CallDelivery, CallPost, Recipient
 from gshtui.calls.call_feed import CallFeed
 from gshtui.calls.call_letter import MOST_AT_ONCE, call_section, summary_prompt, unknown_names
 from gshtui.commands.declaration import Caller, CommandError
-from gshtui.context.log.blocks import Passage
+from gshtui.context.log.blocks import Passage, text_tokens
 from gshtui.context.log.ports import Contribution
-from gshtui.context.log.tokens import text_tokens
 from gshtui.guard.modes import inherited, strictest
 from gshtui.store.engine.store_errors import PASSING, StoreError
 from gshtui.store.record.store import Store

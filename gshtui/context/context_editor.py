@@ -14,13 +14,13 @@ from gshtui.bus.context_data import CutKind, Receipt
 from gshtui.bus.event import Event
 from gshtui.bus.events.context_events import BlockPinned, BlockRestored, ContextTuned, CutUndone, SummaryAnswered
 from gshtui.bus.messages import ToolResult
+from gshtui.context.assembly.assembly import CutRequest
 from gshtui.context.assembly.limits import ContextSettings, strategy_of
-from gshtui.context.assembly.requests import CutRequest
 from gshtui.context.cuts import cut_rules
+from gshtui.context.log.blocks import text_tokens
 from gshtui.context.log.conversation_log import ConversationLog
 from gshtui.context.log.overlays import Cleared, Compacted, Pinned, Restored, SummaryEdited, Tuned, Undone, Unpinned
 from gshtui.context.log.ports import ContextStore
-from gshtui.context.log.tokens import text_tokens
 from gshtui.context.queries import ContextQueries, ContextSubject, CurrentContext
 from gshtui.context.views import ContextError
 from gshtui.providers.port import ProviderError

@@ -20,19 +20,17 @@ from gshtui.bus.events.agent_events import ContextAssembled
 from gshtui.bus.events.context_events import CutFailed
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.messages import Message, Usage
-from gshtui.context.assembly.assembly import Assembly, Inputs
+from gshtui.context.assembly.assembly import Assembly, CutRequest, Inputs, RequestInputs
 from gshtui.context.assembly.limits import ContextSettings, Limits, capture_bytes, limits
 from gshtui.context.assembly.request_record import RequestRecorder, restored_outputs
-from gshtui.context.assembly.requests import CutRequest, RequestInputs
 from gshtui.context.cuts.cutter import BeforeCompaction, Cutter, Review
 from gshtui.context.cuts.summary import ChooseSmall
 from gshtui.context.cuts.window_fit import CutPace, Shrinker, refusal, with_room
-from gshtui.context.log.blocks import Passage
+from gshtui.context.log.blocks import Correction, Passage
 from gshtui.context.log.conversation_log import ConversationLog
 from gshtui.context.log.history import SPOKEN
 from gshtui.context.log.overlays import ContextPlan, OverlayLog, SideNote, Tuned
 from gshtui.context.log.ports import ContextStore, Contribute, Contribution, SideText
-from gshtui.context.log.tokens import Correction
 from gshtui.context.log.tool_budget import ToolOffer, worded
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Provider, ProviderError, Request, ToolSpec

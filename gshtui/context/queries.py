@@ -17,20 +17,18 @@ from msgspec.structs import replace
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Block, Iteration, Receipt
 from gshtui.bus.messages import Message, Usage
-from gshtui.context.assembly.assembly import Assembly, Inputs
+from gshtui.context.assembly.assembly import Assembly, Inputs, RequestInputs
 from gshtui.context.assembly.limits import ContextSettings, limits
 from gshtui.context.assembly.prompt_cache import is_cache_warm, marked
 from gshtui.context.assembly.request_record import passages_of, recorded_texts, request_of, restored_outputs, tools_of
-from gshtui.context.assembly.requests import RequestInputs
 from gshtui.context.cuts.cutter import Cutter
 from gshtui.context.cuts.forecast import CarryBy, WhatIfTarget, carry_costs, forecast, suppose
 from gshtui.context.cuts.receipts import found_receipt, receipts_of
 from gshtui.context.engine import ContextDraft, ContextEngine
-from gshtui.context.log.blocks import Passage
+from gshtui.context.log.blocks import Correction, Passage
 from gshtui.context.log.conversation_log import ConversationLog
 from gshtui.context.log.overlays import OverlayLog
 from gshtui.context.log.ports import ContextStore
-from gshtui.context.log.tokens import Correction
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
 from gshtui.providers.port import Capabilities, Delta, Provider, ProviderError, Request
 from gshtui.providers.wire.request_hash import text_of, was_sent

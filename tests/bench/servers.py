@@ -19,8 +19,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.messages import ToolCall
 from gshtui.commands.registry import Registry
 from gshtui.commands.tool_search import find_tool_command
-from gshtui.context.log.blocks import tool_text
-from gshtui.context.log.tokens import text_tokens
+from gshtui.context.log.blocks import text_tokens, tool_text
 from gshtui.guard.approval.gate import Gate
 from gshtui.guard.rules.rule_book import GuardRule, RuleBook
 from gshtui.mcp_client.server_connection import ConnectionOptions

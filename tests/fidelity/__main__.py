@@ -13,8 +13,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from gshtui.bus.messages import Message, Text
+from gshtui.context.assembly.assembly import CutRequest
 from gshtui.context.assembly.limits import ContextSettings
-from gshtui.context.assembly.requests import CutRequest
 from gshtui.context.log.overlays import Pinned
 from gshtui.providers.port import Completed, Provider, ProviderError, Request
 from gshtui.providers.selection import choose_model

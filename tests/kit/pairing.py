@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from gshtui.bus.messages import Message, ToolResult
-from gshtui.context.log.call_pairing import LOST, distinct, without_doubles
+from gshtui.context.log.conversation_log import LOST, distinct, without_doubles
 
 
 def paired(messages: Sequence[Message]) -> tuple[Message, ...]:

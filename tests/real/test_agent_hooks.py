@@ -14,7 +14,7 @@ import pytest
 
 from gshtui.agents.hooks.agent_hooks import AgentHooks
 from gshtui.agents.hooks.hook_set import Hook, HookEvent, HookFiles, HookSet, approve, withdraw
-from gshtui.agents.hooks.tool_names import claude_name
+from gshtui.agents.hooks.hook_transcript import claude_name
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.guard.sandbox.sandboxes import Sandboxes

@@ -9,7 +9,7 @@ import pytest
 from gshtui.bus.events.agent_events import MessageAppended, PromptSubmitted, TurnFinished
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalSettled
 from gshtui.bus.events.session_events import SessionOpened
-from gshtui.context.log.call_pairing import missing_results
+from gshtui.context.log.conversation_log import missing_results
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions

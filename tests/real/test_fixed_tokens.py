@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from gshtui.context.log.blocks import tool_text
-from gshtui.context.log.tokens import text_tokens
+from gshtui.context.log.blocks import text_tokens, tool_text
 from gshtui.providers.port import ToolSpec
 from tests.kit.configuration import user_file
 from tests.kit.home import Home

@@ -14,7 +14,7 @@ from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.context_events import ContextCut
 from gshtui.bus.events.fleet_events import AgentEnded
 from gshtui.bus.events.session_events import SessionClosed, SessionOpened
-from gshtui.context.assembly.requests import CutRequest
+from gshtui.context.assembly.assembly import CutRequest
 from gshtui.context.views import ContextError
 from gshtui.hub.parts.hook_part import HookWatch
 from tests.kit.context_harness import ContextHarness, SummaryModel

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
-from gshtui.context.log.call_pairing import missing_results
+from gshtui.context.log.conversation_log import missing_results
 from tests.kit.pairing import paired
 
 _ids = st.sampled_from([f"c{i}" for i in range(6)])

@@ -3,8 +3,8 @@
 import pytest
 
 from gshtui.bus.context_data import CutKind
+from gshtui.context.assembly.assembly import CutRequest
 from gshtui.context.assembly.limits import ContextSettings
-from gshtui.context.assembly.requests import CutRequest
 from gshtui.context.log.overlays import Pinned
 from gshtui.providers.port import ProviderError
 from tests.fidelity.planted import FILES, PIN, RULES, plant

@@ -15,11 +15,9 @@ from hypothesis import strategies as st
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import CutKind
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
-from gshtui.context.assembly.assembly import Assembler, Inputs, assemble
+from gshtui.context.assembly.assembly import Assembler, CutRequest, Inputs, assemble
 from gshtui.context.assembly.limits import ContextSettings
-from gshtui.context.assembly.requests import CutRequest
-from gshtui.context.log.call_pairing import missing_results
-from gshtui.context.log.conversation_log import ConversationLog
+from gshtui.context.log.conversation_log import ConversationLog, missing_results
 from gshtui.context.log.overlays import Overlay, Pinned, Restored, Undone, Unpinned, decode, encode, fold_overlays
 from gshtui.context.log.ports import MemoryContextStore
 from gshtui.context.views import ContextError

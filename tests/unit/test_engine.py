@@ -8,10 +8,9 @@ import pytest
 from gshtui.bus.context_data import Task
 from gshtui.bus.events.agent_events import ContextAssembled
 from gshtui.bus.messages import Message, Text, Thinking, ToolCall, ToolResult, Usage
-from gshtui.context.assembly.assembly import assemble
+from gshtui.context.assembly.assembly import CutRequest, assemble
 from gshtui.context.assembly.limits import ContextSettings
 from gshtui.context.assembly.request_record import recorded_texts
-from gshtui.context.assembly.requests import CutRequest
 from gshtui.context.cuts.summary import SummaryWriter
 from gshtui.context.engine import Prepared
 from gshtui.context.log.overlays import Pinned, Restored, SideNote, Tasks, Undone

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.agents.memory.memory_section import MemorySection, choose_notes, note_text, passages
-from gshtui.context.log.tokens import text_tokens
+from gshtui.context.log.blocks import text_tokens
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.tables.memory_table import MemoryNote
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gshtui.agents.prompts.prompt_expansion import MOST_INSERTED, expand, read_arguments
+from gshtui.agents.prompts.commands import MOST_INSERTED, expand, read_arguments
 from gshtui.agents.prompts.prompt_store import KeptPrompt, PromptError
 from gshtui.bus.events.approval_events import DENIED, REASON
 from gshtui.bus.messages import ResultStatus, ToolResult

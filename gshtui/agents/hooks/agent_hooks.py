@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from gshtui.agents.hooks.hook_set import Hook, HookEvent, HookSet
-from gshtui.agents.hooks.hook_transcript import HookTranscripts
-from gshtui.agents.hooks.tool_names import claude_name, our_arguments, their_arguments
+from gshtui.agents.hooks.hook_transcript import HookTranscripts, claude_name, our_arguments, their_arguments
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.context.log.ports import Contribution, SideText

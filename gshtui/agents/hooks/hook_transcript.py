@@ -1,7 +1,7 @@
-"""The transcript that hooks read: a conversation as Claude Code writes it, one JSON line for each message.
+"""Conversations and tools as hooks of Claude Code know them: a transcript of one JSON line for each message, and names.
 
-Brought up to date before hooks of its conversation run, in a folder of our own (0700, files 0600), and removed when the
-hub stops. It holds what was said and done, without thoughts and without pictures.
+A transcript is brought up to date before hooks of its conversation run, in a folder of our own (0700, files 0600), and
+removed when the hub stops. It holds what was said and done, without thoughts and without pictures.
 """
 
 from __future__ import annotations
@@ -15,10 +15,48 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from gshtui.agents.hooks.tool_names import claude_name, their_arguments
 from gshtui.bus.messages import Block, Message, Text, ToolCall, ToolResult
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.files import private_files
+
+_CLAUDE_NAMES = {
+    "bash": "Bash",
+    "edit": "Edit",
+    "write": "Write",
+    "read": "Read",
+    "glob": "Glob",
+    "grep": "Grep",
+    "todo": "TodoWrite",
+    "spawn_agent": "Task",
+    "skills": "Skill",
+    "python": "Python",
+}
+_CLAUDE_KEYS = {
+    "edit": {"path": "file_path", "old_text": "old_string", "new_text": "new_string"},
+    "write": {"path": "file_path"},
+    "read": {"path": "file_path"},
+    "grep": {"file_pattern": "glob"},
+}
+"""The parameters that are called differently there."""
+
+
+def claude_name(tool: str) -> str:
+    """A tool's name as hooks of Claude Code know it: `Bash`, `mcp__server__tool`."""
+    server, sign, name = tool.partition("__")
+    return _CLAUDE_NAMES.get(tool, f"mcp__{server}__{name}" if sign else tool)
+
+
+def their_arguments(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """A call's arguments under the names that hooks know."""
+    keys = _CLAUDE_KEYS.get(tool, {})
+    return {keys.get(name, name): value for name, value in arguments.items()}
+
+
+def our_arguments(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Arguments that a hook has changed, under our own names."""
+    keys = {theirs: ours for ours, theirs in _CLAUDE_KEYS.get(tool, {}).items()}
+    return {keys.get(name, name): value for name, value in arguments.items()}
+
 
 _AT_ONCE = 500
 

@@ -12,9 +12,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from gshtui.context.log.blocks import Passage
+from gshtui.context.log.blocks import Passage, text_tokens
 from gshtui.context.log.ports import Contribution
-from gshtui.context.log.tokens import text_tokens
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.tables.memory_table import MemoryNote
 from gshtui.text.sanitise import literal, one_line

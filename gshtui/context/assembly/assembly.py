@@ -1,7 +1,7 @@
 """Assembly: what one iteration sends, a pure function of log, plan and inputs, in a fixed order of sections.
 
-Owns the order of the sections and the list of blocks; does no I/O. Its cost is proportional to what changed since the
-conversation's last assembly. Called by the engine and the service.
+Owns the order of the sections and the list of blocks, and the inputs of a request; does no I/O. Its cost is
+proportional to what changed since the conversation's last assembly. Called by the engine and the service.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from gshtui.bus.context_data import SECTIONS, Block, SectionName
 from gshtui.bus.events.agent_events import SectionSize
 from gshtui.bus.messages import Block as Part
 from gshtui.bus.messages import Message
+from gshtui.context.assembly.limits import ContextSettings, Limits
 from gshtui.context.log.blocks import Passage, passage_block, text_of, tool_block, tool_text
 from gshtui.context.log.history import HistorySection
 from gshtui.context.log.overlays import ContextPlan
 from gshtui.media.media_tokens import ANY_MODEL, MediaRule
-from gshtui.providers.port import Request, ToolSpec
+from gshtui.providers.port import Capabilities, Provider, Request, ToolSpec
 
 
 class Inputs(msgspec.Struct, frozen=True):
@@ -106,3 +107,41 @@ class Assembler:
 def assemble(log: Sequence[Message], plan: ContextPlan, inputs: Inputs) -> Assembly:
     """One assembly from scratch, the same as an `Assembler` makes step by step."""
     return Assembler().assemble(log, plan, inputs)
+
+
+class CutRequest(msgspec.Struct, frozen=True):
+    """Who wants a cut, and why."""
+
+    by: str = "person"
+    why: str = ""
+    focus: str = ""
+    request: str = ""
+    """Id that the answer names."""
+    forced: bool = False
+    """Cut everything that can be cut: nothing else makes room."""
+    dry: bool = False
+    """Only a preview: nothing is asked, written or published."""
+
+    @property
+    def automatic(self) -> bool:
+        """Nobody asked for it."""
+        return self.by in ("threshold", "overflow", "strategy")
+
+
+class RequestInputs(msgspec.Struct, frozen=True):
+    """Immutable, so that the values stay consistent while a request is made or cut."""
+
+    agent: str
+    session: str
+    provider: Provider
+    model: str
+    capabilities: Capabilities
+    settings: ContextSettings
+    limits: Limits
+    messages: Sequence[Message]
+    inputs: Inputs
+
+    @property
+    def key(self) -> str:
+        """The model with its provider: the key under which counts are kept."""
+        return f"{self.provider.name}/{self.model}"

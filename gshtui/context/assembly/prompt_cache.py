@@ -13,7 +13,7 @@ import msgspec
 
 from gshtui.bus.context_data import Block, CacheState, Iteration
 from gshtui.bus.messages import Usage
-from gshtui.context.assembly.requests import RequestInputs
+from gshtui.context.assembly.assembly import RequestInputs
 from gshtui.context.log.ports import ContextStore
 
 FORGOTTEN_AFTER = 300.0

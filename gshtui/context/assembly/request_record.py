@@ -16,9 +16,8 @@ import msgspec
 from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.messages import Block as Part
 from gshtui.bus.messages import Message, Text, ToolResult
-from gshtui.context.assembly.assembly import Assembly
+from gshtui.context.assembly.assembly import Assembly, RequestInputs
 from gshtui.context.assembly.prompt_cache import broken_by
-from gshtui.context.assembly.requests import RequestInputs
 from gshtui.context.log.blocks import Passage, hash_of, text_of
 from gshtui.context.log.conversation_log import ConversationLog
 from gshtui.context.log.history import HistorySection

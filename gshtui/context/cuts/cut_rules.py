@@ -13,11 +13,10 @@ import msgspec
 from gshtui.bus.context_data import Block
 from gshtui.bus.messages import Text, ToolCall, ToolResult
 from gshtui.commands.known_tools import DOES
-from gshtui.context.log.blocks import path_of
+from gshtui.context.log.blocks import MESSAGE_TOKENS, path_of, size_of, text_tokens
 from gshtui.context.log.conversation_log import ConversationLog, LogEntry
 from gshtui.context.log.history import HistorySection, placeholder
 from gshtui.context.log.overlays import ContextPlan
-from gshtui.context.log.tokens import MESSAGE_TOKENS, size_of, text_tokens
 
 SMALL = 100
 """Tokens below which an output is never pruned."""

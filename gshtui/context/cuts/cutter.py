@@ -16,14 +16,13 @@ from msgspec.structs import replace
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import CutKind, Receipt, Task
 from gshtui.bus.events.context_events import ContextCut
-from gshtui.context.assembly.assembly import Assembler, Assembly
-from gshtui.context.assembly.requests import CutRequest, RequestInputs
+from gshtui.context.assembly.assembly import Assembler, Assembly, CutRequest, RequestInputs
 from gshtui.context.cuts import cut_rules
 from gshtui.context.cuts.cut_rules import CutSpan, PrunableOutputs, touched_files
 from gshtui.context.cuts.receipts import items, priced
 from gshtui.context.cuts.summary import STAND_IN, ChooseSmall, DraftedSummary, draft_summary, extract, finished_summary
+from gshtui.context.log.blocks import Correction
 from gshtui.context.log.overlays import Cleared, Compacted, ContextPlan, Cut, Dropped, OverlayLog, Pruned
-from gshtui.context.log.tokens import Correction
 from gshtui.context.views import ContextError
 from gshtui.system.ids import new_id
 

@@ -12,9 +12,9 @@ import msgspec
 from gshtui.bus.context_data import Block, CutKind, Fate, Item, Receipt
 from gshtui.bus.messages import Message, ToolResult
 from gshtui.context.cuts.cut_rules import SMALL
+from gshtui.context.log.blocks import text_tokens
 from gshtui.context.log.overlays import ContextPlan, OverlayLog
 from gshtui.context.log.ports import ContextStore
-from gshtui.context.log.tokens import text_tokens
 from gshtui.providers.port import Capabilities, estimate
 
 

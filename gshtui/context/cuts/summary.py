@@ -19,11 +19,10 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.context_events import SummaryAnswered, SummaryProposed
 from gshtui.bus.messages import Message, Text, Thinking, ToolCall, ToolResult, Usage
+from gshtui.context.assembly.assembly import CutRequest, RequestInputs
 from gshtui.context.assembly.limits import INSTRUCTION_TOKENS
-from gshtui.context.assembly.requests import CutRequest, RequestInputs
-from gshtui.context.log.blocks import subject_of
+from gshtui.context.log.blocks import block_tokens, subject_of, text_tokens
 from gshtui.context.log.conversation_log import ConversationLog, LogEntry
-from gshtui.context.log.tokens import block_tokens, text_tokens
 from gshtui.providers.port import Completed, Provider, ProviderError, Request
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.text.truncation import shorten

@@ -12,9 +12,8 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import CutKind, Receipt
 from gshtui.bus.events.context_events import CutFailed
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.context.assembly.assembly import Assembly
+from gshtui.context.assembly.assembly import Assembly, CutRequest, RequestInputs
 from gshtui.context.assembly.limits import strategy_of
-from gshtui.context.assembly.requests import CutRequest, RequestInputs
 from gshtui.context.cuts import cut_rules
 from gshtui.context.cuts.cut_rules import largest, step_of
 from gshtui.context.cuts.cutter import Cutter

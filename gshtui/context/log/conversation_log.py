@@ -1,6 +1,7 @@
 """The log in a form that can be sent: one result after every call, kept up to date as the log grows.
 
-Pairs calls and results of a growing log, and makes the plain blocks of each message once; never changes the log. The
+Providers refuse a request in which a call has no result, or one that is not right after its message; `missing_results`
+closes what a crash or an interrupt left open. Makes the plain blocks of each message once; never changes the log. The
 cost is proportional to what is new. Called by the assembly.
 """
 
@@ -12,9 +13,46 @@ import msgspec
 
 from gshtui.bus.context_data import Block
 from gshtui.bus.messages import Audio, Document, Image, Message, ToolCall, ToolResult
+from gshtui.bus.messages import Block as Part
 from gshtui.context.log.blocks import message_blocks
-from gshtui.context.log.call_pairing import LOST, distinct, without_doubles
 from gshtui.media.media_tokens import ANY_MODEL, MediaRule
+
+LOST = "The process ended while this call was running. The call may have had an effect; check before running it again."
+
+
+def missing_results(messages: Sequence[Message]) -> Message | None:
+    """Return the message that closes the open calls of the log's last answer, or `None` if none is open."""
+    last_answer = next((i for i in range(len(messages) - 1, -1, -1) if messages[i].role == "assistant"), None)
+    if last_answer is None:
+        return None
+    answer = messages[last_answer]
+    closed = {r.call_id for message in messages[last_answer + 1 :] for r in message.results}
+    open_calls = [call for call in answer.calls if call.id not in closed]
+    if not open_calls:
+        return None
+    results = tuple(ToolResult(call.id, call.name, LOST, status="lost") for call in open_calls)
+    return Message(id=f"{answer.id}-closed", role="tool", blocks=results, agent=answer.agent, turn=answer.turn)
+
+
+def distinct(calls: Sequence[ToolCall]) -> list[ToolCall]:
+    """Drop calls whose id an earlier call has: they could not be answered, so they are not run."""
+    found: dict[str, ToolCall] = {}
+    for call in calls:
+        found.setdefault(call.id, call)
+    return list(found.values())
+
+
+def without_doubles(message: Message) -> Message:
+    """The message without calls whose id an earlier one has."""
+    seen: set[str] = set()
+    blocks: list[Part] = []
+    for block in message.blocks:
+        if isinstance(block, ToolCall):
+            if block.id in seen:
+                continue
+            seen.add(block.id)
+        blocks.append(block)
+    return msgspec.structs.replace(message, blocks=tuple(blocks))
 
 
 class LogEntry(msgspec.Struct, frozen=True):

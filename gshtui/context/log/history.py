@@ -13,11 +13,10 @@ from msgspec.structs import replace
 from gshtui.bus.context_data import Block, Change, Task
 from gshtui.bus.messages import Audio, Document, Image, Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.bus.messages import Block as Part
-from gshtui.context.log.blocks import hash_of, text_of
+from gshtui.context.log.blocks import MESSAGE_TOKENS, block_tokens, hash_of, text_of, text_tokens
 from gshtui.context.log.conversation_log import ConversationLog, LogEntry
 from gshtui.context.log.overlays import Base, Compacted, ContextPlan
 from gshtui.context.log.scratchpad import without_thoughts
-from gshtui.context.log.tokens import MESSAGE_TOKENS, block_tokens, text_tokens
 from gshtui.context.log.tool_budget import without_search, without_way_back
 from gshtui.media.media_tokens import ANY_MODEL, MediaRule
 from gshtui.text.truncation import shorten

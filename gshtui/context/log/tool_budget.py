@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from gshtui.bus.messages import ToolResult
 from gshtui.commands.tool_search import FIND_TOOL
-from gshtui.context.log.blocks import Passage, tool_text
-from gshtui.context.log.tokens import text_tokens
+from gshtui.context.log.blocks import Passage, text_tokens, tool_text
 from gshtui.providers.port import ToolSpec
 from gshtui.text.truncation import way_back
 

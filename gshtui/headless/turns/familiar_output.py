@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from gshtui.agents.hooks.tool_names import claude_name, their_arguments
+from gshtui.agents.hooks.hook_transcript import claude_name, their_arguments
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
     IterationStarted,
