@@ -20,8 +20,8 @@ from gshtui.settings.toml_file import load_toml
 from gshtui.system.json_types import is_array, is_object
 from gshtui.system.struct_types import learned
 from gshtui.text.front_matter import has_front_matter, parse
+from gshtui.text.plain_name import known_names
 from gshtui.text.sanitise import one_line
-from gshtui.text.similar_names import known_names
 
 MAX_BYTES = 64 * 1024
 MAX_FILES = 200

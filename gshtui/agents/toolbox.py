@@ -29,7 +29,6 @@ from gshtui.bus.events.agent_events import AgentStatusChanged, ToolFinished, Too
 from gshtui.bus.events.context_events import OutputTruncated
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.messages import Message, Picture, ResultStatus, Text, ToolCall, ToolResult, png_text
-from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Assessment,
     Caller,
@@ -40,7 +39,7 @@ from gshtui.commands.declaration import (
     Outcome,
     UsageError,
 )
-from gshtui.commands.execution import run_parsed
+from gshtui.commands.execution import command_error, run_parsed
 from gshtui.commands.language import validate
 from gshtui.commands.line_parser import ACTION
 from gshtui.commands.line_values import LANGUAGE, Variables

@@ -179,7 +179,7 @@ class OpenQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def line(self) -> str:
         """What is asked about what, in one line."""
-        from gshtui.text.asked_line import asked_line  # not before the first letter
+        from gshtui.text.program_words import asked_line  # not before the first letter
 
         return asked_line(self.subject, self.unsaid, self.diff)
 
@@ -198,7 +198,7 @@ class OpenQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def unsaid(self) -> str:
         """What it is about that the question does not say itself."""
-        from gshtui.text.asked_line import unsaid
+        from gshtui.text.program_words import unsaid
 
         return unsaid(self.subject, self.detail)
 
@@ -375,8 +375,8 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     @property
     def said(self) -> str:
         """The line of its report that says most: what was wrong where it failed, else the last one."""
-        from gshtui.text.last_lines import last_line, last_lines  # not before the first letter
         from gshtui.text.marked_words import unmarked_line
+        from gshtui.text.program_words import last_line, last_lines  # not before the first letter
 
         failed = self.status in ("failed", "lost")
         return last_lines(self.report, 1) if failed else unmarked_line(last_line(self.report))

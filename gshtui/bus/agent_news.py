@@ -103,7 +103,7 @@ class AgentNews:
         words = {"done": "is done", "failed": "has failed", "lost": "is lost"}.get(event.status, event.status)
         said = event.report
         if event.status == "failed":
-            from gshtui.text.last_lines import last_lines  # not before the first letter
+            from gshtui.text.program_words import last_lines  # not before the first letter
 
             said = last_lines(said)
         report = f": {said}" if said else ""
@@ -131,7 +131,7 @@ def _need(row: AgentRow) -> str:
     asked = row.question
     if asked is None:
         return f"{row.name} needs you{f': {row.doing}' if row.doing else ''}"
-    from gshtui.text.asked_line import change_wish  # not before the first letter
+    from gshtui.text.program_words import change_wish  # not before the first letter
 
     about = " · ".join(line.strip() for line in asked.unsaid.split("\n") if line.strip())
     asks = change_wish(asked.subject, asked.diff) or f"asks: {asked.subject}"

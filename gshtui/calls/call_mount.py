@@ -17,8 +17,19 @@ from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.tables.call_table import CallTable
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import one_line
-from gshtui.vfs.mount import FileError, Node, Right, appended, as_file_error, is_file, is_folder, missing, whole_path
-from gshtui.vfs.virtual_path import CALLS, CURRENT
+from gshtui.vfs import (
+    CALLS,
+    CURRENT,
+    FileError,
+    Node,
+    Right,
+    appended,
+    as_file_error,
+    is_file,
+    is_folder,
+    missing,
+    whole_path,
+)
 
 _META, _CONTEXT, _PROMPT, _PINNED = ".call", "context", "system.prompt", "pinned"
 _CONVERSATION, _MEMBERS, _SUFFIX = "conversation", "members", ".msg"

@@ -14,11 +14,10 @@ from typing import Any
 import click
 
 from gshtui.cli import by_hand
-from gshtui.cli.command_form import CommandForm, FormValue, GroupForm
-from gshtui.cli.declared_forms import COMMANDS, GROUPS
+from gshtui.cli.declared_forms import COMMANDS, GROUPS, CommandForm, FormValue, GroupForm
 from gshtui.cli.options import KINDS, json_option, set_option, yes_option
 from gshtui.settings.paths import FolderError
-from gshtui.text.similar_names import similar_names
+from gshtui.text.plain_name import similar_names
 
 FEATURE_WORDS = {
     "acp": ("acp",),

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 import annotated_types
 from pydantic.fields import FieldInfo
 
-from gshtui.cli.command_form import CommandForm, FormValue, GroupForm
+from gshtui.cli.declared_forms import CommandForm, FormValue, GroupForm
 from gshtui.commands.declaration import AnyAction, Effect, Parameters, option_of, typed_fields
 from gshtui.commands.group import positions_of
 from gshtui.commands.registry import AnyCommand

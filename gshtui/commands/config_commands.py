@@ -36,9 +36,8 @@ from gshtui.settings.keys import flat, known_keys
 from gshtui.settings.loader import Loaded
 from gshtui.settings.model import schema
 from gshtui.settings.toml_file import Origin, Problem, read_bytes
-from gshtui.text.markdown_table import bare_columns, cell, facts
+from gshtui.text.markdown_table import bare_columns, cell, facts, fenced
 from gshtui.text.sanitise import one_line, visible
-from gshtui.text.verbatim import fenced
 
 _LONGEST_NAME = 4_096
 """Characters of a path, at most, as the system has it."""

@@ -27,8 +27,8 @@ from gshtui.commands.line_values import Variables
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.json_types import is_object
+from gshtui.text.markdown_table import fenced
 from gshtui.text.truncation import Gap
-from gshtui.text.verbatim import fenced
 
 
 class Access(enum.Enum):

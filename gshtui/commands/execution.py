@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -34,6 +33,26 @@ from gshtui.commands.line_values import Variables
 from gshtui.commands.registry import AnyCommand, Registry, may_run, refused
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.tasks import report_unexpected
+
+A = TypeVar("A")
+R = TypeVar("R")
+
+
+def command_error(error: ExpectedError) -> CommandError:
+    """The error as a command's. Scripts get its kind, if it has one, as `{"kind": …}`."""
+    if isinstance(error, CommandError):
+        return error
+    kind = getattr(error, "kind", None)
+    return CommandError(error.message, hint=error.hint, data=None if kind is None else {"kind": kind})
+
+
+@contextmanager
+def command_errors(*kinds: type[ExpectedError]) -> Generator[None]:
+    """Raise the block's errors of these classes as command errors."""
+    try:
+        yield
+    except kinds as error:
+        raise command_error(error) from error
 
 
 async def run_call(command: AnyCommand, arguments: dict[str, Any], invocation: Invocation) -> Outcome:

@@ -15,7 +15,7 @@ from gshtui.commands.schema import tool_schema
 from gshtui.commands.shell_form import ShellForm
 from gshtui.commands.word_groups import SLASH_GROUPS, grouped
 from gshtui.text.markdown_table import bare_columns, facts
-from gshtui.text.similar_names import similar_names
+from gshtui.text.plain_name import similar_names
 
 
 class HelpParameters(Parameters):

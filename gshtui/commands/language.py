@@ -49,7 +49,7 @@ from gshtui.commands.line_syntax import (
 from gshtui.commands.line_values import LineValue, VariableError, Variables, selected
 from gshtui.commands.registry import AnyCommand, Registry, may_run, own_words, refused
 from gshtui.system.json_types import is_array
-from gshtui.text.similar_names import similar_names
+from gshtui.text.plain_name import similar_names
 from gshtui.text.units import counted
 
 Results = Mapping[SourceSpan, LineValue]

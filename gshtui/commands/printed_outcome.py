@@ -10,8 +10,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from gshtui.commands.declaration import CommandError, Outcome, Unconfirmed, UsageError
+from gshtui.text.markdown_table import bare
 from gshtui.text.truncation import shorten
-from gshtui.text.verbatim import bare
 
 
 def printed(outcome: Outcome, *, as_json: bool, lines: bool = False) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.line_parser import ACTION
 from gshtui.commands.shell_form import ShellGroup
-from gshtui.text.similar_names import similar_names
+from gshtui.text.plain_name import similar_names
 
 AnyCommand = Command[Any]
 

@@ -34,8 +34,8 @@ from gshtui.commands.group import group
 from gshtui.commands.registry import AnyCommand
 from gshtui.guard.modes import ABOUT, MODES, AgentModes, next_mode
 from gshtui.text.markdown_table import cell, without_marks
+from gshtui.text.plain_name import known_names
 from gshtui.text.sanitise import one_line
-from gshtui.text.similar_names import known_names
 
 Wanted = Literal["plan", "ask", "edit", "auto", "yolo", "next"]
 

@@ -87,7 +87,7 @@ def _exit_code(said: Mapping[str, Any]) -> int:
 def _as_typed_here(text: str, name: str) -> str:
     """Our own words to a person; what a tool tells is often somebody else's text."""
     from gshtui.commands.known_tools import NO_TOOLS
-    from gshtui.text.verbatim import outside_fences
+    from gshtui.text.markdown_table import outside_fences
 
     return outside_fences(streams.as_typed_here, text) if name.partition(" ")[0] in NO_TOOLS else text
 
@@ -95,8 +95,8 @@ def _as_typed_here(text: str, name: str) -> str:
 def aloud_text(text: str, name: str) -> str:
     """A text as it is read aloud; what a tool prints is often a file's or a program's, and stays as it is."""
     from gshtui.commands.known_tools import TOOLS
+    from gshtui.text.markdown_table import bare, outside_fences
     from gshtui.text.plain_reading import heard, unruled
-    from gshtui.text.verbatim import bare, outside_fences
 
     if name in TOOLS and TOOLS[name][0] in _OF_OTHERS:
         return unruled(bare(text))

@@ -36,7 +36,7 @@ from gshtui.settings import trust
 from gshtui.settings.git_info import branch
 from gshtui.system.tasks import cancel_and_wait, end_all, start_job
 from gshtui.text.sanitise import literal, one_line
-from gshtui.vfs.file_system import FileSystem
+from gshtui.vfs import FileSystem
 
 if TYPE_CHECKING:
     from gshtui.agents.agent import Agent, LocalRoster

@@ -9,7 +9,7 @@ import msgspec
 from gshtui.bus.agent_data import AgentRow
 from gshtui.hub import hub_sources
 from gshtui.hub.hub import Hub
-from gshtui.vfs.mount import Mount, as_file_error
+from gshtui.vfs import Mount, as_file_error
 
 if TYPE_CHECKING:
     from gshtui.context.commands.context_mount import ContextMount
@@ -44,7 +44,7 @@ def mount_calls(hub: Hub, store: Store) -> None:
 
     def calls() -> Mount:
         from gshtui.calls.call_mount import CallMount
-        from gshtui.vfs.mount import FileError
+        from gshtui.vfs import FileError
 
         make = hub.make_calls
         if make is None:

@@ -34,8 +34,8 @@ from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
 from gshtui.settings.setting_values import server_name
 from gshtui.settings.user_config import EditError, remove_server, set_servers
+from gshtui.text.plain_name import known_names
 from gshtui.text.sanitise import literal, one_line
-from gshtui.text.similar_names import known_names
 from gshtui.text.units import counted
 
 if TYPE_CHECKING:

@@ -34,8 +34,8 @@ from gshtui.system.files import private_files
 from gshtui.system.files.file_lock import blocking_lock
 from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait, end_all, start_job
+from gshtui.text.plain_name import known_names
 from gshtui.text.sanitise import literal, one_line
-from gshtui.text.similar_names import known_names
 
 _FIRST_WAIT = 10.0
 """Seconds that a turn waits for servers of which nothing is known yet."""

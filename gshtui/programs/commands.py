@@ -34,8 +34,7 @@ from gshtui.programs.hooks import hooks
 from gshtui.programs.profiles.profile import STATUS_RECORDS, Profile, is_untested
 from gshtui.programs.profiles.profile_files import LoadedProfiles, ProfileError, load
 from gshtui.settings.loader import Loaded
-from gshtui.text.markdown_table import bare_columns, cell, table
-from gshtui.text.verbatim import fenced
+from gshtui.text.markdown_table import bare_columns, cell, fenced, table
 
 _STATES = {
     "impossible": "no hooks",

@@ -22,7 +22,7 @@ from gshtui.providers.port import Capabilities
 from gshtui.settings.paths import config_dir
 from gshtui.settings.toml_file import load_toml, read_bytes
 from gshtui.system.struct_types import learned
-from gshtui.text.similar_names import similar_names
+from gshtui.text.plain_name import similar_names
 
 Thinking = Literal["", "adaptive", "budget", "effort", "level", "switch"]
 """How a model is told to think: `adaptive` and `budget` are Anthropic's, `effort` OpenAI's, `level` and `budget`

@@ -43,8 +43,8 @@ from gshtui.providers.selection import OFFLINE, Usable, choose_model, usable
 from gshtui.settings.known_providers import label_of
 from gshtui.system.network.downloads import DownloadError, download
 from gshtui.text import markdown_table, units
+from gshtui.text.plain_name import known_names
 from gshtui.text.sanitise import one_line, plain
-from gshtui.text.similar_names import known_names
 
 if TYPE_CHECKING:
     from gshtui.settings.model import Settings

@@ -27,8 +27,8 @@ from gshtui.providers.port import Provider, ProviderError
 from gshtui.settings import plugins
 from gshtui.settings.known_providers import KNOWN_PROVIDERS, OTHER_NAMES, label_of
 from gshtui.system.processes.time_limit import time_limit
+from gshtui.text.plain_name import known_names
 from gshtui.text.sanitise import one_line
-from gshtui.text.similar_names import known_names
 
 if TYPE_CHECKING:
     from gshtui.settings.model import Settings

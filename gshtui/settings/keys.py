@@ -19,7 +19,7 @@ from gshtui.settings.settings_tables import (
     ProviderSettings,
 )
 from gshtui.settings.started_programs import LanguageServerSettings, McpServer
-from gshtui.text.similar_names import similar_names
+from gshtui.text.plain_name import similar_names
 
 NAMED_TABLES: dict[str, type[SettingsTable]] = {
     "providers": ProviderSettings,

@@ -26,8 +26,8 @@ from gshtui.settings.contract import PLUGIN_KINDS, PluginKind
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.files import private_files
 from gshtui.system.json_types import is_array, is_object
+from gshtui.text.plain_name import known_names
 from gshtui.text.sanitise import one_line
-from gshtui.text.similar_names import known_names
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution

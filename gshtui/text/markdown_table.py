@@ -1,4 +1,7 @@
-"""Markdown tables for people. Pure; the caller sanitises others' text, and keeps it from being read by `cell`."""
+"""Markdown of ours for people: tables, and text to show exactly as it is. Pure.
+
+The caller sanitises others' text, and keeps it from being read by `cell` or `fenced`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,34 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from gshtui.text import cells
+
+_OPENS = re.compile(r"(`{3,})[^`]*")
+_FENCE = re.compile(r"(`{3,})\n(.*)\n\1", re.DOTALL)
+
+
+def fenced(text: str) -> str:
+    """The text as a Markdown block in which nothing is markup."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def outside_fences(change: Callable[[str], str], text: str) -> str:
+    """The text with each line outside of its fenced blocks changed. A block that is not closed goes on to the end."""
+    parts: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        opens = _OPENS.fullmatch(line) if not fence else None
+        parts.append(line if fence or opens else change(line))
+        fence = opens[1] if opens else "" if line == fence else fence
+    return "\n".join(parts)
+
+
+def bare(text: str) -> str:
+    """The text passed to `fenced`; any other text unchanged."""
+    found = _FENCE.fullmatch(text)
+    return found[2] if found else text
+
 
 _MARKS = re.compile(r"[\\`*_|\[\]<>&~#]")
 _MARKED = re.compile(r"\\([\\`*_|\[\]<>&~#])|`|\*\*")

@@ -1,4 +1,4 @@
-"""Names of agents, notes, calls and files that people and agents give: readable, one word of a path, and no disguise.
+"""Names that people and agents give: readable, one word of a path, no disguise; and what to say after an unknown one.
 
 A name is refused rather than repaired, so that it always means what it shows.
 """
@@ -6,8 +6,25 @@ A name is refused rather than repaired, so that it always means what it shows.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 
 from gshtui.system.expected_error import ExpectedError
+
+
+def similar_names(word: str, names: Iterable[str], *, most: int = 1, cutoff: float = 0.6) -> list[str]:
+    """The most similar names first, at most so many. `cutoff`: from 0, anything, to 1, only the word itself."""
+    import difflib
+
+    return difflib.get_close_matches(word, list(names), n=most, cutoff=cutoff)
+
+
+def known_names(kind: str, names: Iterable[str]) -> str:
+    """The sentence after "There is no account 'x'.": `Known accounts: work.`; without names, that there are none.
+    `kind`: what they name, in the plural.
+    """
+    known = ", ".join(names)
+    return f"Known {kind}: {known}." if known else f"No {kind} yet."
+
 
 LONGEST = 100
 """Characters of a name."""

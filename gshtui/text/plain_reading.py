@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
 
-from gshtui.text.markdown_table import split_row
-from gshtui.text.verbatim import outside_fences
+from gshtui.text.markdown_table import outside_fences, split_row
 
 _FENCE = re.compile(r"\s*+(`{3,}+|~{3,}+)(.*)")
 _HEAD = re.compile(r"^ {0,3}#{1,6}\s++|^(?:\s*+>)+ ?|(?<!\s)\s++#++\s*+$")

@@ -31,7 +31,7 @@ from gshtui.tools.files.virtual_tools import VirtualTools, routed
 from gshtui.tools.files.workspace import ToolConfig, Workspace
 from gshtui.tools.git import git_commit, git_worktree
 from gshtui.tools.shell import bash
-from gshtui.vfs.file_system import FileSystem
+from gshtui.vfs import FileSystem
 
 
 def commands(

@@ -15,7 +15,7 @@ from gshtui.commands.declaration import Caller, CommandError
 from gshtui.store.record.store import Store
 from gshtui.store.tables.call_table import add_message
 from gshtui.text.sanitise import one_line
-from gshtui.vfs.mount import FileError
+from gshtui.vfs import FileError
 from tests.kit.command import ROOT, environment
 from tests.kit.mail_harness import open_mail
 from tests.real.test_call_service import NoPost

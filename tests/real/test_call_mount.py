@@ -10,8 +10,7 @@ import yaml
 
 from gshtui.bus.call_data import CallMember, CallMessage
 from gshtui.commands.declaration import Caller
-from gshtui.vfs.mount import FileError
-from gshtui.vfs.virtual_path import VirtualPath
+from gshtui.vfs import FileError, VirtualPath
 from tests.kit.configuration import made_project
 from tests.kit.running_hub import running_hub
 from tests.real.test_virtual_files import Files

@@ -25,7 +25,7 @@ from gshtui.settings.started_programs import LanguageServerSettings
 from gshtui.system.expected_error import ExpectedError
 from gshtui.tools.commands import commands
 from gshtui.tools.files.file_paths import FilePaths
-from gshtui.vfs.file_system import FileSystem
+from gshtui.vfs import FileSystem
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables

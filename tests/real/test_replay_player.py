@@ -17,8 +17,7 @@ from gshtui.bus.messages import Message, Text
 from gshtui.commands.declaration import CommandError
 from gshtui.features.replay.replay_hub import ReplayHub
 from gshtui.features.replay.replay_player import LONGEST_PAUSE, ReplayPlayer, read_recording
-from gshtui.features.replay.window.replay_window import ReplayBar, ReplayWindow
-from gshtui.features.replay.window.tour import TOUR, tour
+from gshtui.features.replay.window.replay_window import TOUR, ReplayBar, ReplayWindow, tour
 from gshtui.settings.loader import load
 from gshtui.store.sessions.session_calls import RenameSession
 from tests.kit.home import Home

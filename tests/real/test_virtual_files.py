@@ -17,9 +17,8 @@ from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
-from gshtui.text.verbatim import bare
-from gshtui.vfs.mount import FileError, Node, ReadOnlyMount, Right
-from gshtui.vfs.virtual_path import VirtualPath
+from gshtui.text.markdown_table import bare
+from gshtui.vfs import FileError, Node, ReadOnlyMount, Right, VirtualPath
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
 from tests.kit.native_agents import prepare_spec

@@ -17,8 +17,7 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from gshtui.cli import declared
-from gshtui.cli.command_form import CommandForm
-from gshtui.cli.declared_forms import read_forms
+from gshtui.cli.declared_forms import CommandForm, read_forms
 from gshtui.cli.form_projection import command_form, written
 from gshtui.commands import evaluation, execution
 from gshtui.commands.catalogue import Catalogue

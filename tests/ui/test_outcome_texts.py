@@ -19,7 +19,7 @@ from gshtui.headless.outcomes import print_outcome
 from gshtui.store.sessions.session_calls import SessionExport
 from gshtui.store.sessions.session_commands import _render_export  # pyright: ignore[reportPrivateUsage]
 from gshtui.store.tables.session_table import SessionInfo
-from gshtui.text.verbatim import outside_fences
+from gshtui.text.markdown_table import outside_fences
 from tests.kit.markdown_page import shown_lines
 from tests.kit.running_hub import running_hub
 from tests.kit.shell_forms import PARTS

@@ -7,8 +7,7 @@ from msgspec.structs import replace
 
 from gshtui.commands.declaration import Caller, CommandError, Invocation
 from gshtui.tools.files.file_paths import FilePaths
-from gshtui.vfs.file_system import FileSystem
-from gshtui.vfs.mount import ReadOnlyMount
+from gshtui.vfs import FileSystem, ReadOnlyMount
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 
 from gshtui.bus.agent_data import OpenQuestion
 from gshtui.guard.approval.question_text import program_request, question_row, question_title
-from gshtui.text.asked_line import asked_line, change_wish, unsaid
+from gshtui.text.program_words import asked_line, change_wish, unsaid
 from gshtui.text.unified_diff import make_diff
 from tests.kit.fake_terminal import agent_row
 

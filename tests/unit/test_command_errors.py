@@ -2,8 +2,8 @@
 
 import pytest
 
-from gshtui.commands.command_errors import command_error, command_errors
 from gshtui.commands.declaration import CommandError, UsageError
+from gshtui.commands.execution import command_error, command_errors
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.system.expected_error import ExpectedError
 

@@ -18,7 +18,7 @@ from gshtui.system.expected_error import ExpectedError
 from gshtui.tools.commands import commands
 from gshtui.tools.files.file_paths import FilePaths, RealPath
 from gshtui.tools.files.workspace import ToolConfig
-from gshtui.vfs.file_system import FileSystem
+from gshtui.vfs import FileSystem
 from tests.kit.storms import examples
 
 STEPS = st.sampled_from(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.guard.policy.git_configuration import programs_run
+from gshtui.guard.policy.git_policy import programs_run
 from gshtui.guard.policy.shell_policy import ENVIRONMENT, judge
 
 HEADING = '[filter "x"]\n'

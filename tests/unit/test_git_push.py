@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.guard.policy.git_push import overwrites, with_flags
+from gshtui.guard.policy.git_policy import overwrites, with_flags
 from gshtui.guard.policy.shell_policy import judge
 from gshtui.guard.rules.rule_book import line_matter, read_rules
 from gshtui.tools.files.path_location import Location

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.text.last_lines import last_lines
+from gshtui.text.program_words import last_lines
 
 BANNER = """Welcome to Claude Code v2.1.197
 …………………………………………………………

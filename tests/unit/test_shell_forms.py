@@ -7,9 +7,8 @@ import click
 import pytest
 
 from gshtui.cli import by_hand
-from gshtui.cli.command_form import CommandForm
 from gshtui.cli.declared import CommandWithWords, command, named, values
-from gshtui.cli.declared_forms import COMMANDS
+from gshtui.cli.declared_forms import COMMANDS, CommandForm
 from gshtui.cli.root import root, run
 from gshtui.commands.declaration import option_of, typed_fields
 from gshtui.headless import streams

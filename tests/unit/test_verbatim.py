@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.text.verbatim import bare, fenced, outside_fences
+from gshtui.text.markdown_table import bare, fenced, outside_fences
 
 
 @given(st.text(alphabet="`a \n*_", max_size=40))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.vfs.virtual_path import ROOT, PathRefused, VirtualPath, joined, virtual_path
+from gshtui.vfs import ROOT, PathRefused, VirtualPath, joined, virtual_path
 
 MOUNTS = ("agents", "calls", "context", "memory", "shared")
 STEPS = st.one_of(

@@ -18,9 +18,9 @@ from gshtui.commands.declaration import Caller
 from gshtui.context.assembly.instruction_files import main_repository
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.tables.memory_table import EVERYWHERE, MemoryNote, MemoryTable, NoteName
+from gshtui.text.plain_name import known_names
 from gshtui.text.sanitise import one_line
-from gshtui.text.similar_names import known_names
-from gshtui.vfs.mount import FileError, Node, Right, appended, as_file_error, is_file, is_folder, missing
+from gshtui.vfs import FileError, Node, Right, appended, as_file_error, is_file, is_folder, missing
 
 FindAgent = Callable[[str], Awaitable[AgentRow]]
 """Looks up an agent of the roster by id or name. Raises `StoreError` (`unknown`)."""

@@ -19,8 +19,8 @@ from gshtui.settings import paths, plugins, trust
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.front_matter import FrontMatter, FrontMatterError, has_front_matter, parse
+from gshtui.text.plain_name import similar_names
 from gshtui.text.sanitise import one_line, plain
-from gshtui.text.similar_names import similar_names
 
 MAX_BYTES = 256 * 1024
 """Of one file: more than any prompt that somebody keeps."""

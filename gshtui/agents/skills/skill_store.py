@@ -16,8 +16,8 @@ from gshtui.settings.paths import definition_entries
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.front_matter import FrontMatterError, parse
+from gshtui.text.plain_name import known_names
 from gshtui.text.sanitise import one_line, plain
-from gshtui.text.similar_names import known_names
 
 if TYPE_CHECKING:
     from gshtui.settings.claude_plugins import ClaudePlugin

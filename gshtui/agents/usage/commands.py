@@ -20,7 +20,7 @@ from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.commands.timespec import FORMS, parse_time
 from gshtui.store.record.store import Store
-from gshtui.text.verbatim import fenced
+from gshtui.text.markdown_table import fenced
 
 Format = Literal["table", "csv", "json"]
 

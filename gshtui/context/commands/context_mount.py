@@ -13,7 +13,7 @@ from gshtui.context.log.scratchpad import THINKING, thoughts
 from gshtui.context.views import ContextError, ContextView
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import literal, one_line
-from gshtui.vfs.mount import FileError, Node, ReadOnlyMount, Right, as_file_error, is_folder, missing
+from gshtui.vfs import FileError, Node, ReadOnlyMount, Right, as_file_error, is_folder, missing
 
 ASSEMBLY = "_assembly.md"
 FILES: dict[str, tuple[str, ...]] = {

@@ -26,7 +26,7 @@ from gshtui.context.cuts.forecast import CarryBy
 from gshtui.context.log.block_diff import differences
 from gshtui.context.log.scratchpad import THINKING, thoughts
 from gshtui.context.views import ContextError, ContextView, Forecast, RequestText
-from gshtui.text.similar_names import known_names
+from gshtui.text.plain_name import known_names
 
 if TYPE_CHECKING:
     from gshtui.context.commands.context_router import ContextReader, ContextRouter

@@ -21,7 +21,7 @@ from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.commands.timespec import FORMS, parse_time
 from gshtui.store.log import log_reader
 from gshtui.store.log.log_records import Record, RecordType
-from gshtui.text.verbatim import fenced
+from gshtui.text.markdown_table import fenced
 
 if TYPE_CHECKING:
     from gshtui.settings.model import Settings

@@ -42,8 +42,8 @@ from gshtui.store.log import log_reader
 from gshtui.store.log.log_records import RecordType
 from gshtui.store.record.store import Store
 from gshtui.store.tables.command_history import HistoryQuery
+from gshtui.text.markdown_table import fenced
 from gshtui.text.sanitise import one_line
-from gshtui.text.verbatim import fenced
 
 Source = Literal["shell_history", "sessions", "logs"]
 _NOTES = 10_000

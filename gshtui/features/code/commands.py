@@ -37,13 +37,13 @@ from gshtui.features.code.language_servers import LanguageServerRow, LanguageSer
 from gshtui.features.code.problems import CodeProblem, counted, listed
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text import markdown_table
+from gshtui.text.markdown_table import fenced
 from gshtui.text.sanitise import literal, one_line
-from gshtui.text.verbatim import fenced
 from gshtui.tools.files import code_outline, path_location, read
 from gshtui.tools.files.code_outline import SourcePart
 from gshtui.tools.files.file_paths import FilePaths, RealPath
 from gshtui.tools.files.path_location import Location
-from gshtui.vfs.virtual_path import VirtualPath
+from gshtui.vfs import VirtualPath
 
 _PARTS = frozenset({"guard"})
 _MOST_LISTED = 60

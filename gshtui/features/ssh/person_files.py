@@ -24,8 +24,7 @@ from gshtui.commands.declaration import Caller, CommandError, Invocation
 from gshtui.system.expected_error import ExpectedError
 from gshtui.tools.files import file_access, path_location
 from gshtui.tools.files.file_paths import FilePaths, RealPath
-from gshtui.vfs.mount import FileError, Node
-from gshtui.vfs.virtual_path import ROOT, SHARED, VirtualPath, joined
+from gshtui.vfs import ROOT, SHARED, FileError, Node, VirtualPath, joined
 
 _MOST_OPEN = 64
 """Files that one person has open at a time."""

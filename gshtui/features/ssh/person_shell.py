@@ -27,7 +27,6 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.call_events import CallMessageAdded, PresenceReported
 from gshtui.calls.answer_drafts import DraftPiece, DraftReader
 from gshtui.calls.call_service import CallService
-from gshtui.commands.command_errors import command_error
 from gshtui.commands.completion import complete
 from gshtui.commands.declaration import (
     Caller,
@@ -40,7 +39,7 @@ from gshtui.commands.declaration import (
     UsageError,
 )
 from gshtui.commands.evaluation import asking, run_line
-from gshtui.commands.execution import run_parsed
+from gshtui.commands.execution import command_error, run_parsed
 from gshtui.commands.language import read_line
 from gshtui.commands.line_values import Variables
 from gshtui.commands.registry import may_run
@@ -53,9 +52,9 @@ from gshtui.system.ids import new_id
 from gshtui.system.json_types import is_object
 from gshtui.system.processes.deadline import DeadlinePassed, deadline
 from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.text.markdown_table import bare
 from gshtui.text.sanitise import CleanText, Sanitiser, clean_text, coloured, one_line, plain
 from gshtui.text.terminal_markdown import markdown_lines
-from gshtui.text.verbatim import bare
 
 MOST_LINES = 60
 """Lines of a guest within a minute."""

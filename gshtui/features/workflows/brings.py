@@ -7,6 +7,6 @@ from gshtui.settings.contract import Brought
 _HERE = "gshtui.features.workflows"
 BRINGS = (
     Brought("commands", f"{_HERE}.commands", "workflow workflows", after="store guard", for_agents=False),
-    Brought("things", f"{_HERE}.workflow_part:workflow_service", "WorkflowService"),
+    Brought("things", f"{_HERE}.workflow_service:workflow_service", "WorkflowService"),
     Brought("windows", f"{_HERE}.window.workflows_feature:WorkflowsFeature", "workflows"),
 )

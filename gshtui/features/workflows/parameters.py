@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from gshtui.features.workflows.definition import Parameter, Value, Workflow, WorkflowError
+from gshtui.text.plain_name import similar_names
 from gshtui.text.sanitise import one_line
-from gshtui.text.similar_names import similar_names
 
 _TRUE, _FALSE = frozenset(("true", "yes", "on", "1")), frozenset(("false", "no", "off", "0"))
 

@@ -19,8 +19,8 @@ from gshtui.features.workflows import templates
 from gshtui.features.workflows.definition import Template, ToolAction, WorkflowError, WorkflowStep, templates_in
 from gshtui.system.ids import new_id
 from gshtui.system.json_types import is_array, is_object
+from gshtui.text.plain_name import similar_names
 from gshtui.text.sanitise import one_line
-from gshtui.text.similar_names import similar_names
 
 _STATES: Mapping[ResultStatus, tuple[StepState, int]] = {
     "ok": ("done", 0),

@@ -18,8 +18,8 @@ from gshtui.settings import paths, trust
 from gshtui.settings.paths import definition_entries
 from gshtui.settings.toml_file import TomlFile, read_bytes, read_toml
 from gshtui.system.json_types import is_object
+from gshtui.text.plain_name import similar_names
 from gshtui.text.sanitise import one_line
-from gshtui.text.similar_names import similar_names
 
 PROJECT_FOLDER = ".gsh/workflows"
 MOST_FILES = 100

@@ -35,8 +35,8 @@ from gshtui.features.workflows.definition import (
 )
 from gshtui.features.workflows.parameters import parameter_value
 from gshtui.features.workflows.templates import TemplateError
+from gshtui.text.plain_name import similar_names
 from gshtui.text.sanitise import one_line
-from gshtui.text.similar_names import similar_names
 
 MOST_STEPS = 200
 _DEEPEST = 12

@@ -113,7 +113,7 @@ async def _run(options: WorkflowOptions, stop: Stop) -> int:
 
 async def _to_its_end(hub: Hub, options: WorkflowOptions, stop: Stop, writer: Writer) -> int:
     from gshtui.features.workflows.definition import WorkflowError
-    from gshtui.features.workflows.workflow_part import workflow_service
+    from gshtui.features.workflows.workflow_service import workflow_service
     from gshtui.store.engine.store_errors import StoreError
 
     service = hub.offers.things.get(workflow_service)

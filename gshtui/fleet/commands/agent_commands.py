@@ -45,8 +45,8 @@ from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.text.markdown_table import bare_columns, cell
 from gshtui.text.markdown_table import table as made_table
+from gshtui.text.plain_name import known_names
 from gshtui.text.sanitise import literal, one_line, visible
-from gshtui.text.similar_names import known_names
 
 if TYPE_CHECKING:
     from gshtui.programs.status.evidence import Evidence

@@ -19,9 +19,8 @@ from gshtui.fleet.core.fleet_context import where_it_asks
 from gshtui.fleet.core.ports import RecoveryPlan, RevivedAgent
 from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.guard.approval.answer_keys import ANSWERS, listed_choices
-from gshtui.text.markdown_table import bare_columns
+from gshtui.text.markdown_table import bare_columns, fenced
 from gshtui.text.sanitise import literal, one_line, visible
-from gshtui.text.verbatim import fenced
 
 if TYPE_CHECKING:
     from gshtui.tools.git.setup_record import SetupRecord

@@ -11,9 +11,9 @@ from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.declaration import Caller
 from gshtui.context.commands.access import ContextAccess
 from gshtui.context.commands.context_mount import ContextMount, read_right
+from gshtui.text.plain_name import known_names
 from gshtui.text.sanitise import one_line
-from gshtui.text.similar_names import known_names
-from gshtui.vfs.mount import FileError, Node, ReadOnlyMount, Right, is_file, is_folder, missing
+from gshtui.vfs import FileError, Node, ReadOnlyMount, Right, is_file, is_folder, missing
 
 _ONLINE = 60.0
 """Seconds after what somebody did for which they count as there."""

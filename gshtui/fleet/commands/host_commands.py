@@ -36,7 +36,7 @@ from gshtui.hosts.host_link import HostLink, HostLinks
 from gshtui.hosts.host_package import examine_package, install_package, remove_package
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.text import markdown_table
-from gshtui.text.similar_names import known_names, similar_names
+from gshtui.text.plain_name import known_names, similar_names
 
 if TYPE_CHECKING:
     from gshtui.store.record.store import Store

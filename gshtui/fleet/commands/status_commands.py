@@ -31,8 +31,8 @@ from gshtui.fleet.core.agent_states import AgentState, AgentStates
 from gshtui.store.sessions.session_listing import age
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text import markdown_table
+from gshtui.text.plain_name import known_names
 from gshtui.text.sanitise import one_line
-from gshtui.text.similar_names import known_names
 
 if TYPE_CHECKING:
     from gshtui.calls.call_service import CallService

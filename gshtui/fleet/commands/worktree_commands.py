@@ -38,8 +38,8 @@ from gshtui.fleet.core.agent_calls import FLEET_PARTS, ListedAgent
 from gshtui.fleet.core.fleet_context import is_over
 from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle.fleet import Fleet
+from gshtui.text.plain_name import known_names
 from gshtui.text.sanitise import one_line, visible
-from gshtui.text.similar_names import known_names
 from gshtui.tools.git.setup_process import place_of
 from gshtui.tools.git.worktree import Worktree, find_worktree, list_worktrees
 from gshtui.tools.git.worktree_finish import FinishedWorktree, FinishPlan, How, finish_worktree, plan_finish

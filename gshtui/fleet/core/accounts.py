@@ -23,8 +23,8 @@ from gshtui.settings.settings_tables import AccountSettings, GroupSettings
 from gshtui.system.caller_environment import caller_environ
 from gshtui.system.processes import processes
 from gshtui.system.processes.time_limit import time_limit
+from gshtui.text.plain_name import known_names
 from gshtui.text.sanitise import one_line
-from gshtui.text.similar_names import known_names
 
 FETCHED_WITHIN = 60.0
 """Seconds for one value: a password manager may have to ask for a passphrase in a window of its own."""

@@ -25,7 +25,7 @@ from gshtui.guard.secrets.child_environment import named_variables
 from gshtui.programs.profiles import program_modes
 from gshtui.programs.profiles.profile import Profile
 from gshtui.system.caller_environment import caller_environ, program_environment
-from gshtui.text.similar_names import known_names
+from gshtui.text.plain_name import known_names
 
 if TYPE_CHECKING:
     from gshtui.fleet.native.spec import Spec

@@ -15,8 +15,8 @@ from gshtui.fleet.lifecycle.agent_buses import AgentBuses
 from gshtui.programs.pane.pane_view import SessionError
 from gshtui.programs.profiles.profile import Profile
 from gshtui.programs.profiles.program_modes import offered, refusal
+from gshtui.text.plain_name import known_names
 from gshtui.text.sanitise import literal, one_line
-from gshtui.text.similar_names import known_names
 from gshtui.tmux.server import TmuxServer
 
 

@@ -45,8 +45,8 @@ from gshtui.settings.settings_tables import HostSettings
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.tables.agent_table import check_name
 from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.text.plain_name import known_names, similar_names
 from gshtui.text.sanitise import literal, one_line
-from gshtui.text.similar_names import known_names, similar_names
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError

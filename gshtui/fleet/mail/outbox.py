@@ -18,8 +18,8 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
 from gshtui.bus.events.fleet_events import MessagePosted, MessageQueued
 from gshtui.bus.letter import OPEN, PERSON, Letter, LetterKind
-from gshtui.commands.command_errors import command_error, command_errors
 from gshtui.commands.declaration import CommandError
+from gshtui.commands.execution import command_error, command_errors
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.system.ids import new_id

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.bus.events.approval_events import ApprovalRequested
-from gshtui.text.asked_line import asked_line, change_wish
+from gshtui.text.program_words import asked_line, change_wish
 
 if TYPE_CHECKING:
     from gshtui.text.diff_rows import DiffRow

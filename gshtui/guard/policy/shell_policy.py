@@ -21,7 +21,7 @@ from typing import Literal
 import msgspec
 
 from gshtui.commands.declaration import RuleScope
-from gshtui.guard.policy import git_configuration, git_push, program_table, refusal, sensitive_paths, shell_line
+from gshtui.guard.policy import git_policy, program_table, refusal, sensitive_paths, shell_line
 from gshtui.guard.policy.shell_line import ShellWord, SimpleCommand
 from gshtui.system.caller_environment import caller_environ
 
@@ -222,7 +222,7 @@ def _judged(
     words = simple.texts
     if not re.fullmatch(r"[A-Za-z0-9_.:+-]+", words[0]) or simple.source.split()[:1] != words[:1]:
         return asked("program", f"`{_short(words[0])}` is not the plain name of a program")
-    if git_push.overwrites(words):
+    if git_policy.overwrites(words):
         return asked("force", f"`{text}` overwrites or deletes what others may have fetched")
     reading = program_table.read_words(words)
     if reading is None:
@@ -389,7 +389,7 @@ class _MachineState:
         """
         for folder in self._folders:
             place, behind, told = folder / word.text, "", False
-            for count, path in enumerate(git_configuration.files_below(place, installed=hidden)):
+            for count, path in enumerate(git_policy.files_below(place, installed=hidden)):
                 if count >= (_WALKED if hidden else _LOOKED):
                     return f"{_short(word.text)} has too many files to check for keys"
                 if sensitive_paths.secret(path) == "keys or passwords":
@@ -406,7 +406,7 @@ class _MachineState:
 
     def git_is_controlled(self) -> str:
         """Why git would run a program of the repository's, or empty."""
-        return next((_short(why) for folder in self._folders if (why := git_configuration.programs_run(folder))), "")
+        return next((_short(why) for folder in self._folders if (why := git_policy.programs_run(folder))), "")
 
     def brought(self, program: str) -> str:
         """Why the program is not the system's own, or empty."""

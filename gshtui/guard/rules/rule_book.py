@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 import msgspec
 from msgspec.structs import replace
 
-from gshtui.guard.policy import git_push
+from gshtui.guard.policy import git_policy
 from gshtui.guard.rules import rule_paths
 from gshtui.settings.toml_file import load_toml, read_bytes
 from gshtui.system.json_types import is_array, is_object
@@ -160,7 +160,7 @@ class GuardRule(msgspec.Struct, frozen=True):
         if self.exactly:
             return list(words) == self._exact_words
         count = len(self.program)
-        words = git_push.with_flags(words)
+        words = git_policy.with_flags(words)
         flags = [word for word in words[count:] if word.startswith("-")]
         operands = [word for word in words[count:] if not word.startswith("-")]
         hosts = [host for word in operands for host in _hosts(word)]
@@ -179,7 +179,7 @@ class GuardRule(msgspec.Struct, frozen=True):
         return (
             _runs(words, self.program)
             and (not self.exactly or list(words) == self._exact_words)
-            and (not self.flags or any(_has_flag(git_push.with_flags(words), flag) for flag in self.flags))
+            and (not self.flags or any(_has_flag(git_policy.with_flags(words), flag) for flag in self.flags))
             and (not self.paths or any(rule_paths.names(part, self.paths, project) for part in rule_paths.parts(words)))
             and (not self.hosts or any(_fits(host, self.hosts) for word in words for host in _named_hosts(word)))
         )

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.commands.command_errors import command_errors
 from gshtui.commands.declaration import CommandError
+from gshtui.commands.execution import command_errors
 from gshtui.fleet.core.accounts import Accounts
 from gshtui.fleet.core.agent_programs import Programs
 from gshtui.fleet.core.agent_terminals import AgentTerminals

@@ -24,7 +24,7 @@ from gshtui.settings.toml_file import load_toml, read_bytes
 from gshtui.system.json_types import is_object
 from gshtui.system.struct_types import learned
 from gshtui.text.linear_regex import LinearError, compile_linear
-from gshtui.text.similar_names import known_names
+from gshtui.text.plain_name import known_names
 
 _NAME = re.compile(r"^[a-z0-9][a-z0-9-]{0,31}$")
 

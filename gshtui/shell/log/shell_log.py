@@ -33,8 +33,7 @@ from gshtui.shell.line_stream import BadLine
 from gshtui.shell.log.connection_hosts import ReaderConnections, ShellConnections, WindowConnections
 from gshtui.shell.log.hub_follower import HubFollower, MissedEvents
 from gshtui.shell.log.pane_output import PaneOutputs
-from gshtui.shell.log.shell_intake import IntakeRules, ShellIntake
-from gshtui.shell.log.spool_sync import SpoolSync
+from gshtui.shell.log.spool_sync import IntakeRules, ShellIntake, SpoolSync
 from gshtui.shell.log.tool_command_log import ToolCommandLog
 from gshtui.shell.log.user_commands import UserCommandHistory, UserCommandOptions, UserCommandRunner
 from gshtui.shell.log.virtual_shells import VirtualShells

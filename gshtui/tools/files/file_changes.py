@@ -38,8 +38,7 @@ from gshtui.tools.files.file_paths import FilePaths, RealPath
 from gshtui.tools.files.file_views import assess_virtual
 from gshtui.tools.files.path_location import Location
 from gshtui.tools.files.workspace import Workspace
-from gshtui.vfs.mount import FileError, appended
-from gshtui.vfs.virtual_path import VirtualPath
+from gshtui.vfs import FileError, VirtualPath, appended
 
 _COUNTED = 100_000
 """Files of a folder that are counted before it is removed; a larger one is refused."""

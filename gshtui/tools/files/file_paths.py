@@ -26,12 +26,10 @@ from gshtui.commands.declaration import CommandError, Invocation
 from gshtui.settings.setting_values import PROJECT
 from gshtui.text.file_name import read_name, written_name
 from gshtui.text.glob_pattern import compile_ignore_rule
+from gshtui.text.plain_name import known_names
 from gshtui.text.sanitise import one_line
-from gshtui.text.similar_names import known_names
 from gshtui.tools.files import path_location
-from gshtui.vfs.file_system import FileSystem
-from gshtui.vfs.mount import Node
-from gshtui.vfs.virtual_path import CALLS, CURRENT, SHARED, VirtualPath, joined
+from gshtui.vfs import CALLS, CURRENT, SHARED, FileSystem, Node, VirtualPath, joined
 
 
 class AllowedPaths:

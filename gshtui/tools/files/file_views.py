@@ -30,15 +30,14 @@ from gshtui.commands.declaration import (
 from gshtui.commands.schema import FOR_PEOPLE, PLAIN, ToolParameters
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.file_name import written_name
+from gshtui.text.markdown_table import fenced
 from gshtui.text.sanitise import literal, one_line, visible
-from gshtui.text.verbatim import fenced
 from gshtui.tools.files import file_access, path_location
 from gshtui.tools.files.file_paths import FilePaths, RealPath
 from gshtui.tools.files.file_type import filetype
 from gshtui.tools.files.read import reading
 from gshtui.tools.files.workspace import Workspace, fingerprint
-from gshtui.vfs.mount import FileError, Node
-from gshtui.vfs.virtual_path import SHARED, VirtualPath
+from gshtui.vfs import SHARED, FileError, Node, VirtualPath
 
 LIMIT = 8 << 20
 """Largest real file, in bytes, that these commands show."""

@@ -18,7 +18,7 @@ from gshtui.tools.files.grep import GrepParameters
 from gshtui.tools.files.read import ReadParameters
 from gshtui.tools.files.workspace import ToolConfig
 from gshtui.tools.files.write import WriteParameters
-from gshtui.vfs.virtual_path import SHARED, VirtualPath
+from gshtui.vfs import SHARED, VirtualPath
 
 T = TypeVar("T")
 _MOST_SEARCHED = 500

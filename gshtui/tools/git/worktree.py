@@ -18,8 +18,8 @@ import msgspec
 from msgspec.structs import replace
 
 from gshtui.commands.declaration import CommandError
+from gshtui.text.plain_name import known_names
 from gshtui.text.sanitise import literal, one_line
-from gshtui.text.similar_names import known_names
 from gshtui.tools.git.git import GitAnswer, git
 
 LIMIT = 60.0

@@ -50,8 +50,7 @@ from gshtui.tools.remote.remote_calls import (
     ToTools,
     Welcome,
 )
-from gshtui.vfs.file_system import FileSystem
-from gshtui.vfs.virtual_path import SHARED
+from gshtui.vfs import SHARED, FileSystem
 
 LEFT_OUT = frozenset({"tmux", "echo"})
 """First names of the families that an agent on another machine does not have: they act on this one."""

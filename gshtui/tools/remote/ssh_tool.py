@@ -33,8 +33,8 @@ from gshtui.hosts.host_errors import HostError
 from gshtui.hosts.host_files import MOST, read_remote_file, run_remote_command, write_remote_file
 from gshtui.hosts.host_link import HostLink, HostLinks
 from gshtui.text import unified_diff
+from gshtui.text.plain_name import known_names
 from gshtui.text.sanitise import literal, one_line
-from gshtui.text.similar_names import known_names
 from gshtui.tools.files import file_access, path_location
 from gshtui.tools.files.path_location import Location
 from gshtui.tools.files.workspace import ToolConfig, Workspace

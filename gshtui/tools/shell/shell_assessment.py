@@ -103,12 +103,12 @@ def _warnings(command: str, overwrites: bool) -> Iterator[str]:
 
 def _overwrites(command: str) -> bool:
     """Whether it may push over what is at the other end."""
-    from gshtui.guard.policy import git_push, shell_line
+    from gshtui.guard.policy import git_policy, shell_line
     from gshtui.guard.rules import rule_doubt
 
     if not shell_line.is_bounded(command):
         return "push" in command
-    return any(git_push.overwrites(words) for words in rule_doubt.commands(command))
+    return any(git_policy.overwrites(words) for words in rule_doubt.commands(command))
 
 
 def leads_to(command: str, folder: Path, project: Path) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.guard.approval.question_text import PROGRAM, QuestionLine, question_parts, question_row, question_title
-from gshtui.text.asked_line import is_general, only_line
+from gshtui.text.program_words import is_general, only_line
 from gshtui.ui.approvals.approvals_state import ApprovalsState
 from gshtui.ui.approvals.question_sight import QuestionSight
 from gshtui.ui.approvals.question_view import Answers, QuestionView, wrapped_question

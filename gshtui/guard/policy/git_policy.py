@@ -1,8 +1,9 @@
-"""Whether the configuration of the repository around a folder has git run programs, found as git itself finds it.
+"""What git may do unasked: run programs that a repository's configuration names, or overwrite what others have fetched.
 
-Names in `.git` and `commondir` are bytes of which only line ends are cut off, `..` in them is led by the system, and
-the search goes up to the repository's top, wherever the project begins. What is too long or is no file or repository
-as git makes it counts as running programs. Only reads; blocks for a moment.
+The configuration is found as git itself finds it: names in `.git` and `commondir` are bytes of which only line ends are
+cut off, `..` in them is led by the system, and the search goes up to the repository's top, wherever the project begins.
+What is too long or is no file or repository as git makes it counts as running programs. Only reads; blocks for a
+moment.
 """
 
 from __future__ import annotations
@@ -10,10 +11,72 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gshtui.system.files.private_files import open_reader
+
+_VALUED = frozenset(("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"))
+"""Options of git whose value is the next word."""
+_TAKEN = frozenset(("-o", "--push-option", "--receive-pack", "--exec", "--repo"))
+"""The same of `git push`."""
+_OPTIONS = 80
+_FLAGS = ("--force", "--delete", "--mirror", "--prune")
+_SHORT = re.compile(r"-[a-zA-Z]+")
+
+
+def with_flags(words: Sequence[str]) -> list[str]:
+    """The words, and behind them the flags that a push's refspecs stand for: `+x` is `--force`, `:x` is `--delete`."""
+    more: list[str] = []
+    for word in _pushed(words):
+        if word.startswith("+"):
+            more.append("--force")
+        elif word.startswith(":") and len(word) > 1:
+            more.append("--delete")
+    return [*words, *dict.fromkeys(more)]
+
+
+def overwrites(words: Sequence[str]) -> bool:
+    """Whether the command is a push that overwrites or deletes what others may have fetched."""
+    at = _push(words)
+    if at < 0:
+        return False
+    configured = any(re.search(r"(?i)^remote\..*\.(?:push=\+|mirror)", word) for word in words[:at])
+    said = with_flags(words)[at:]
+    # A long flag may be shortened as long as only one begins so: --forc, --mir.
+    long = any(len(w) > 4 and any(f.startswith(w.partition("=")[0]) for f in _FLAGS) for w in said if w[:2] == "--")
+    lease = any(word.startswith("--force") for word in said)
+    return configured or long or lease or any(_SHORT.fullmatch(word) and set(word) & set("fd") for word in said)
+
+
+def _push(words: Sequence[str]) -> int:
+    """The place behind the word `push` of a command of git, behind whatever wrapper; -1: there is none."""
+    for start, word in enumerate(words):
+        if word.rpartition("/")[2] != "git":
+            continue
+        at = start + 1
+        while at < len(words) and words[at].startswith("-"):
+            at += 2 if words[at] in _VALUED else 1
+            if at - start > _OPTIONS:
+                return at  # nobody writes so many: what comes behind them is not worth a long search
+        if at < len(words) and words[at] == "push":
+            return at + 1
+    return -1
+
+
+def _pushed(words: Sequence[str]) -> list[str]:
+    """The refspecs of a push; the first of them may be the repository's name."""
+    at = _push(words)
+    found: list[str] = []
+    while 0 <= at < len(words):
+        word = words[at]
+        if word.startswith("-") and word != "--":
+            at += 2 if word in _TAKEN else 1
+            continue
+        found.append(word)
+        at += 1
+    return found
+
 
 _RUNS = re.compile(
     # Anywhere in a line: a section's heading and its keys may stand behind one another.
