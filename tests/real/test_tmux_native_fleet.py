@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -13,6 +14,7 @@ from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnR
 from gshtui.bus.events.server_events import ToolServerChanged
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.letter import Letter
+from gshtui.commands import execution
 from gshtui.commands.declaration import Caller, CommandError, UsageError
 from gshtui.fleet.core.agent_calls import AnswerAgent
 from gshtui.hub.hub_options import ALL_PARTS
@@ -68,7 +70,19 @@ async def test_a_typed_command_answers_our_own_agent_and_no_agent_does(folder: P
             await hub.call(AnswerAgent(agent=row.id, choice="1", question="another"))
         with pytest.raises(CommandError, match="goes with a denial only"):
             await hub.run(f"agent answer target={row.id} text=1 reason=because")
-        assert "allow once" in (await hub.run(f"agent answer {row.id} yes")).text
+        for given in (
+            {"choice": "deny"},
+            {"choice": "1", "question": first.approval},
+            {"choice": "1", "yes": True},
+            {},
+        ):
+            call = AnswerAgent.model_validate({"agent": row.id, **given})
+            assert await execution.question(hub.registry, call, hub.invocation(Caller())) is None
+        unread = AnswerAgent(agent=row.id, choice="yes")
+        read = await execution.question(hub.registry, unread, hub.invocation(Caller()))
+        assert read is not None and "asks: bash touch one" in read.quoted and "allow once" in read.title
+        answered = await hub.call(cast("AnswerAgent", read.agreed))
+        assert answered.choice is not None and answered.choice.label == "allow once"
         await heard.wait_for(ApprovalRequested, agent=row.id, number=2)
         await hub.bus.drained()
         await hub.run(f"agent answer target={row.id} text=deny reason='not two'")

@@ -259,7 +259,12 @@ class _Agents:
                 access=shared,
                 streams=messages.streams,
             ),
-            _action(calls.AnswerAgent, self._not_in_windows(messages.answer), agent_outcomes.answered_question),
+            _action(
+                calls.AnswerAgent,
+                self._not_in_windows(messages.answer),
+                agent_outcomes.answered_question,
+                asks=self._not_in_windows(messages.ask_answer),
+            ),
             _action(calls.SetAgentOption, self._not_in_windows(self._option), agent_outcomes.agent_options),
             _action(calls.WaitForAgent, self._wait, agent_outcomes.awaited_status, access=shared, effect=read),
             _action(

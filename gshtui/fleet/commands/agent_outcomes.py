@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from gshtui.bus.agent_data import AT_WORK, AgentRow, AnswerSource, OpenQuestion, QuestionChoice
 from gshtui.bus.letter import Letter
-from gshtui.commands.declaration import CommandError, Invocation, Outcome, UsageError
+from gshtui.commands.declaration import CommandError, Invocation, Outcome, Question, UsageError
 from gshtui.fleet.core import agent_calls as calls
 from gshtui.fleet.core import agent_tables
 from gshtui.fleet.core.fleet_context import where_it_asks
@@ -86,6 +86,21 @@ class AgentMessages:
             raise CommandError(text, data={"kind": "unreachable"})
         return calls.SentMessage(row, letter.id, waits=False, answer=letter.answer, source=letter.answer_source)
 
+    async def ask_answer(self, _invocation: Invocation, parameters: calls.AnswerAgent) -> Question | None:
+        """What is answered, for a person who does not say which question they have read."""
+        wanted = parameters.choice.strip()
+        if not wanted or parameters.question or parameters.yes or await self._fleet.agent_around() is not None:
+            return None
+        row = await self._fleet.find(parameters.agent)
+        asked = await self._fleet.question(row.id)
+        choice = _chosen(row, asked, wanted)
+        own = {offer.key: offer.choice for offer in ANSWERS} if row.speaks_events else {}
+        if choice.means in ("deny", "mode") or own.get(choice.key) == "deny":
+            return None  # it allows nothing, or is refused
+        asked_id, reason = _told(row, asked).id, parameters.reason
+        agreed = calls.AnswerAgent(agent=row.id, choice=choice.key, question=asked_id, reason=reason)
+        return Question(agreed, f"Answer {choice.label!r}?", yes="Answer", quoted="\n\n".join(_parts(row, asked)))
+
     async def answer(self, _invocation: Invocation, parameters: calls.AnswerAgent) -> calls.AnsweredQuestion:
         row = await self._fleet.find(parameters.agent)
         wanted = parameters.choice.strip()
@@ -103,10 +118,22 @@ class AgentMessages:
                 f"{choice.label!r} changes how much {row.name} ({row.id}) does unasked, so nothing was pressed.",
                 hint=f"`agent answer {row.id} {choice.key} --yes` does it.",
             )
-        told = row.question if row.question is not None and row.question.on_screen == asked.on_screen else asked
-        saw = parameters.question or told.id
+        saw = parameters.question or _told(row, asked).id
         after = await self._fleet.answer(row.id, choice.key, question=saw, reason=parameters.reason)
         return calls.AnsweredQuestion(row, asked, choice, after)
+
+
+def _told(row: AgentRow, asked: OpenQuestion) -> OpenQuestion:
+    """What was told of the question that it asks."""
+    return row.question if row.question is not None and row.question.on_screen == asked.on_screen else asked
+
+
+def _parts(row: AgentRow, asked: OpenQuestion) -> list[str]:
+    """All that a person should read before they answer, the most important first."""
+    choices = [f"{key}  {words}" for key, words in listed_choices(asked)]
+    unseen = f"{asked.unseen}: `agent attach {row.id}` shows its terminal." if asked.unseen else ""
+    asks, change = f"{row.name} ({row.id}) asks: {asked.subject}", literal(asked.diff).rstrip("\n")
+    return [*filter(None, (asks, asked.unsaid, change, unseen, "\n".join(choices), asked.beside))]
 
 
 def _also(choice: QuestionChoice) -> set[str]:
@@ -311,16 +338,13 @@ def answered_question(_invocation: Invocation, found: calls.AnsweredQuestion) ->
     row, asked = found.row, found.question
     data: dict[str, Any] = {"agent": row.id, "question": agent_tables.question_json(asked)}
     if found.choice is None:
-        choices = [f"{key}  {words}" for key, words in listed_choices(asked)]
-        change = literal(asked.diff).rstrip("\n")
-        asks = f"{row.name} ({row.id}) asks: {asked.subject}"
-        unseen = f"{asked.unseen}: `agent attach {row.id}` shows its terminal." if asked.unseen else ""
-        parts = (asks, asked.unsaid, change, unseen, "\n".join(choices), asked.beside)
-        how = f"`agent answer {row.id} NUMBER` answers." if choices else f"Answer with `agent attach {row.id}`."
+        parts = _parts(row, asked)
+        known = f"`agent answer {row.id} NUMBER` answers."
+        how = known if listed_choices(asked) else f"Answer with `agent attach {row.id}`."
         if asked.uncounted:
             how = f"`agent answer {row.id} NUMBER` denies; answer all else with `agent attach {row.id}`."
-        text = "\n\n".join([*(fenced(part) for part in parts if part), how])
-        return Outcome(data, text, plain="\n\n".join(filter(None, parts)), aside=how)  # all of it as it is
+        text = "\n\n".join([*map(fenced, parts), how])
+        return Outcome(data, text, plain="\n\n".join(parts), aside=how)  # all of it as it is
     data |= {"choice": found.choice.key, "next": agent_tables.question_json(found.next) if found.next else None}
     if found.choice.types and found.next is not None and found.next.id == asked.id:
         return Outcome(data, f"{found.choice.label}: type the words in its terminal, `agent attach {row.id}`.")

@@ -249,7 +249,8 @@ class AnswerAgent(_ForAgent, Returns[AnsweredQuestion]):
     """Answer what an agent asks, or show the question with its choices.
 
     The answer counts only while the same question is asked, by a program on its screen, and the question is gone \
-afterwards; otherwise the command fails and says so. While a window of their folder is open, our own agents and \
+afterwards; otherwise the command fails and says so. At a terminal you read the question and agree first, unless you \
+name it with --question or give --yes. While a window of their folder is open, our own agents and \
 programs over ACP are answered there.
     """
 
