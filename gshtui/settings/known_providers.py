@@ -117,19 +117,20 @@ _WHOLE_KEY = re.compile(
     r"|sk-[A-Za-z0-9]{48}|AIza[A-Za-z0-9_-]{35})(?![A-Za-z0-9_-])"
 )
 """What is surely a key: whole, as the providers make them."""
-_AROUND_KEY = re.compile(r"(?:/?model|export)?\s*+(?:\w++\s*+=\s*+)?[\"'`]{0,2}")
+_AROUND_KEY = re.compile(r"(?:/?model|/?setup|export)?\s*+(?:\w++\s*+=\s*+)?[\"'`]{0,2}")
+_BEGUN_KEY = re.compile(rf"{_AROUND_KEY.pattern}(?:{'|'.join(KEY_BEGINNINGS)})[A-Za-z0-9_-]*+[\"'`]{{0,2}}")
 
 
 def lone_key(text: str) -> str:
-    """The key that is all of this text, also as `NAME=key`, in quotes or behind `/model`; empty: it is none."""
+    """The key that is all of this text, also as `NAME=key`, in quotes or behind `/setup`; empty: it is none."""
     found = _WHOLE_KEY.search(text)
     alone = found and _AROUND_KEY.fullmatch(f"{text[: found.start()]}{text[found.end() :]}".strip())
     return found[0] if found and alone else ""
 
 
-def without_keys(text: str) -> str:
-    """The text with `[redacted]` in place of each key."""
-    return _WHOLE_KEY.sub("[redacted]", text)
+def may_become_key(text: str) -> bool:
+    """Whether all of this text begins as `lone_key` would have it: more may come, or its provider knows more forms."""
+    return _BEGUN_KEY.fullmatch(text.strip()) is not None
 
 
 def api_of_key(key: str) -> str:

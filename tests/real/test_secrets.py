@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gshtui.agents.telemetry import redactor
-from gshtui.guard.secrets.redaction import MARK, Redactor
+from gshtui.guard.secrets.redaction import Redactor
 from gshtui.guard.secrets.report_redaction import redact_report
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
@@ -19,6 +19,7 @@ from gshtui.settings.loader import load
 from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import ProviderSettings
 from gshtui.system.faults import FaultLog, write_report
+from gshtui.text.secret_shapes import MARK
 from tests.kit.configuration import user_file
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables

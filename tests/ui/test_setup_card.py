@@ -6,13 +6,14 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import cast
 
 import pytest
 from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
 
-from gshtui.bus.events.agent_events import ModelChangeRequested, PromptSubmitted
+from gshtui.bus.events.agent_events import ModelChangeRequested, PromptBegun, PromptEditRequested, PromptSubmitted
 from gshtui.commands.config_calls import SetSetting, ShownSettings
 from gshtui.fleet.commands.spawn_command import SpawnAgent
 from gshtui.providers import kept_key
@@ -24,16 +25,18 @@ from gshtui.settings.loader import load
 from gshtui.ui.conversation.first_step import LARGE, first_step, from_home
 from gshtui.ui.kit.widgets.dialogs import InputScreen, Picker, PickerChoice
 from gshtui.ui.prompt.addressee import Addressee
+from gshtui.ui.prompt.secret_question import SecretScreen
 from gshtui.ui.settings.settings_feature import SettingsFeature
 from gshtui.ui.settings.setup_card import CardScreen, SetupCard
 from tests.kit.fake_hub import Answer
 from tests.kit.fake_terminal import FakeTerminalWindow, agent_row
 from tests.kit.home import Home
+from tests.kit.keyboard import Keyboard
 from tests.kit.loopback.apis import loopback
 from tests.kit.loopback.script import Fault, Say
 from tests.kit.scenes import ANSWERS
 from tests.kit.terminal_agents import wait_until
-from tests.kit.window import Window
+from tests.kit.window import Window, at_rest, settled
 
 KEY = f"sk-ant-api03-{'of-a-test_' * 9}0123456789"
 KEYRING = """\
@@ -255,7 +258,7 @@ async def test_a_key_pasted_into_the_card_is_no_prompt(by_letter: bool, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("form", "program"), [("{}", False), ("{}", True), (" ANTHROPIC_API_KEY='{}'\n", False), ("/model {}", False)]
+    ("form", "program"), [("{}", False), ("{}", True), (" ANTHROPIC_API_KEY='{}'\n", False), ("/setup {}", False)]
 )
 async def test_a_key_sent_as_a_prompt_is_used_only_if_the_person_says_so(
     form: str, program: bool, monkeypatch: pytest.MonkeyPatch
@@ -278,7 +281,10 @@ async def test_a_key_sent_as_a_prompt_is_used_only_if_the_person_says_so(
             await shows(pilot, InputScreen)
             assert "This looks like a key for Anthropic. Connect with it?" in told(app)
             assert "of-a-test" not in app.export_screenshot() and not tried
-            await pilot.press(answer)
+            await pilot.press("enter")
+            assert isinstance(app.screen, InputScreen) and not tried, "nobody can have read it"
+            Keyboard(app).post(answer)
+            await settled(pilot)
         while "does not accept" not in told(app):
             await pilot.pause()
         assert tried == [KEY] and app.hub is not None
@@ -291,6 +297,45 @@ async def test_a_key_sent_as_a_prompt_is_used_only_if_the_person_says_so(
         app.bench.input.insert_pasted("sk-learn-pipeline-refactoring-notes-for-everyone-who-reads-them")
         await pilot.press("enter")
         await wait_until(pilot, lambda: app.hub is not None and app.hub.intents(PromptSubmitted))
+
+
+@pytest.mark.parametrize("form", ["deploy with {}, please", "Authorization: Bearer {}", "! echo {}", "/spawn {} x"])
+@pytest.mark.parametrize("folded", [False, True])
+async def test_a_key_within_a_text_is_sent_only_if_the_person_says_so(form: str, folded: bool) -> None:
+    text = form.format(KEY) + "\nand more" * 40 * folded
+    async with opened() as (app, pilot):
+        await shows(pilot, CardScreen)
+        await pilot.press("escape")
+        await carried_out(app)
+        area, hub = app.bench.input, app.hub
+        assert hub is not None
+        area.commands = {"spawn": frozenset()}
+        for answer, goes in (("escape", ""), ("enter", "[redacted]"), ("down", KEY)):
+            if not area.text:
+                area.insert_pasted(text)
+            before = [*hub.said, *hub.ran]
+            await pilot.press("enter", "enter")
+            await settled(pilot)
+            assert isinstance(app.screen, SecretScreen), "nobody can have read it"
+            assert "of-a-test" not in app.export_screenshot()
+            for key in (answer, "enter") if answer == "down" else (answer,):
+                Keyboard(app).post(key)
+            await settled(pilot)
+            sent = [str(one) for one in (*hub.said, *hub.ran) if one not in before and not isinstance(one, PromptBegun)]
+            assert area.value == ("" if goes else text)
+            assert [(KEY in one, "[redacted]" in one) for one in sent] == [(goes == KEY, goes != KEY)] * bool(goes)
+
+
+async def test_an_edit_of_a_waiting_prompt_asks_about_a_key_too() -> None:
+    async with at_rest(Window()) as pilot:
+        app = cast(Window, pilot.app)
+        app.bench.input.begin_edit("p1", f"use {KEY}")
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.hub is not None and not app.hub.intents(PromptEditRequested)
+        Keyboard(app).post("enter")
+        await settled(pilot)
+        assert [getattr(edit, "text", "") for edit in app.hub.intents(PromptEditRequested)] == ["use [redacted]"]
 
 
 @pytest.mark.parametrize("opens", ["f2", "f8", "ctrl+p", "alt+g"])
@@ -356,6 +401,29 @@ async def test_words_leave_the_card_and_programs_begin(tmp_path: Path, monkeypat
             await pilot.pause()
         assert app.hub is not None, "its tab is in front"
         assert [call.profile for call in app.hub.ran if isinstance(call, SpawnAgent)] == ["codex"]
+
+
+@pytest.mark.parametrize(
+    ("words", "left", "dots"),
+    [
+        ("https://oauth2:ghp_0123456789abcdefghijklmnopqrstuvwxyz@example.com/a/b.git", "", False),
+        ("theme", "theme", False),
+        ("sk-learn-pipeline-refactoring-notes", "sk-learn-pipeline-refactoring-notes", True),
+        ("sk-ant-api03-the-first-half-of-one", "", True),
+    ],
+)
+async def test_what_is_no_key_is_seen_and_comes_back_to_the_input(words: str, left: str, dots: bool) -> None:
+    async with opened() as (app, pilot):
+        await shows(pilot, CardScreen)
+        app.post_message(events.Paste(words))
+        await wait_until(pilot, lambda: app.bench.input.text or app.screen.query_one(Input).value)
+        if isinstance(app.screen, CardScreen):
+            assert app.screen.query_one(Input).password == dots
+            await pilot.press("escape")
+        else:
+            left = words
+        await carried_out(app)
+        assert app.screen is app.bench and app.bench.input.text == left
 
 
 @pytest.mark.parametrize("key", ["enter", "x"])

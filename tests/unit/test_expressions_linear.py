@@ -55,6 +55,7 @@ MADE = {
     ("gshtui/guard/policy/refusal.py", "f'-[A-Za-z]*{short}'"): [r"-[A-Za-z]*t"],
     # Its results are held by its module, where they are found.
     ("gshtui/guard/secrets/redaction.py", "*"): [],
+    ("gshtui/text/secret_shapes.py", "*"): [],
 }
 """Expressions that are made while the program runs, with examples of the worst of them."""
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from gshtui.settings.known_providers import api_of_key, lone_key, without_keys
+from gshtui.settings.known_providers import api_of_key, lone_key, may_become_key
+from gshtui.text.secret_shapes import without_tokens
 
 KEYS = {
     f"sk-ant-api03-{'aB3_-' * 19}": "anthropic",
@@ -16,11 +17,22 @@ KEYS = {
 @pytest.mark.parametrize("key", KEYS)
 def test_a_key_that_stands_alone_is_found_in_any_form(key: str) -> None:
     assert api_of_key(key) == KEYS[key]
-    for form in ("{}", " {}\n", "'{}'", '"{}"', "X_KEY={}", 'export X_KEY="{}"', "X_KEY = '{}'", "/model {}"):
-        assert lone_key(form.format(key)) == key, form
+    for form in (
+        "{}",
+        " {}\n",
+        "'{}'",
+        '"{}"',
+        "X_KEY={}",
+        'export X_KEY="{}"',
+        "X_KEY = '{}'",
+        "/model {}",
+        "/setup {}",
+    ):
+        assert lone_key(form.format(key)) == key and may_become_key(form.format(key)), form
+        assert may_become_key(form.format(key[:9]).strip("\"'\n")), form
     for form in ("use {}", "{} {}", "A={}\nB=1", "! echo {}", "/spawn {}"):
-        assert lone_key(form.format(key, key)) == "", form
-    assert without_keys(f"use {key}, or\nX={key}") == "use [redacted], or\nX=[redacted]"
+        assert lone_key(form.format(key, key)) == "" and not may_become_key(form.format(key, key)), form
+    assert without_tokens(f"use {key}, or\nX={key}") == "use [redacted], or\nX=[redacted]"
 
 
 @pytest.mark.parametrize(
@@ -31,4 +43,4 @@ def test_a_key_that_stands_alone_is_found_in_any_form(key: str) -> None:
     ],
 )
 def test_what_only_begins_like_a_key_is_none(text: str) -> None:
-    assert lone_key(text) == "" and without_keys(text) == text
+    assert lone_key(text) == ""

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.guard.secrets.redaction import ANY, MARK, SHAPES, Redactor
+from gshtui.guard.secrets.redaction import Redactor
 from gshtui.guard.secrets.secret_names import is_secret_name
+from gshtui.text.secret_shapes import ANY, MARK, SHAPES
 from tests.kit.steps import steps
 
 _HEX = "0123456789abcdef" * 4

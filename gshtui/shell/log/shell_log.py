@@ -22,7 +22,6 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.shell_events import ShellRecorded
 from gshtui.bus.shell_data import ShellNote, ShellRecord
-from gshtui.guard.secrets.redaction import MARK
 from gshtui.settings import paths
 from gshtui.settings.model import Settings
 from gshtui.shell import plugin_files
@@ -49,6 +48,7 @@ from gshtui.system.processes.process_watch import ProcessWatch
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, end_all, keep_on, start_job
 from gshtui.text.sanitise import plain
+from gshtui.text.secret_shapes import MARK
 
 LOOK_EVERY = 1.0
 """Seconds between two looks for shells that died and at the socket's place, at least."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 import sqlite3
 import time
 
-from gshtui.settings.known_providers import without_keys
 from gshtui.store.engine.encoding import clean_text
 from gshtui.store.engine.table import Table
+from gshtui.text.secret_shapes import without_tokens
 
 KEPT = 10_000
 
 
 def add(connection: sqlite3.Connection, cwd: str, text: str) -> None:
-    """Remember a line, without providers' keys; the previous one, typed again, moves up instead of being doubled."""
-    cwd, text = clean_text(cwd), without_keys(clean_text(text))
+    """Remember a line, without secrets; the previous one, typed again, moves up instead of being doubled."""
+    cwd, text = clean_text(cwd), without_tokens(clean_text(text))
     connection.execute(
         "DELETE FROM prompts WHERE id = (SELECT max(id) FROM prompts WHERE cwd = ?) AND text = ?", (cwd, text)
     )

@@ -75,13 +75,13 @@ class DraftFile:
             return None
 
     def write(self, draft: PromptDraft) -> None:
-        """Replace the stored draft, without providers' keys. Folded parts are written only if they have changed."""
-        from gshtui.settings.known_providers import without_keys
+        """Replace the stored draft, without secrets. Folded parts are written only if they have changed."""
+        from gshtui.text.secret_shapes import without_tokens
 
         if draft.folds and draft.folds != self._folded:
-            _replace(self._folds_path, {str(number): without_keys(text) for number, text in draft.folds.items()})
+            _replace(self._folds_path, {str(number): without_tokens(text) for number, text in draft.folds.items()})
             self._folded = dict(draft.folds)
-        _replace(self.path, {"text": without_keys(draft.text), "folds": bool(draft.folds)})
+        _replace(self.path, {"text": without_tokens(draft.text), "folds": bool(draft.folds)})
 
     def remove(self) -> None:
         """Delete the draft."""

@@ -24,7 +24,7 @@ from gshtui.bus.events.agent_events import PromptBegun, PromptEditRequested
 from gshtui.ui.kit.keys.bound_keys import key_of
 from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of
-from gshtui.ui.kit.widget_messages import CommandLine, Intent, KeyGiven, TypesInCall
+from gshtui.ui.kit.widget_messages import CommandLine, Intent, TypesInCall
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.kit.widgets.front_scroll import FrontScroll, ScrollWish
 from gshtui.ui.prompt.addressee import Addressee
@@ -501,29 +501,28 @@ class PromptInput(FoldingArea):
         """Send, unless the list wants the key, or a backslash at the end of the line asks for another line."""
         if _BEGUN.fullmatch(self.text) and self.text[1:] not in self.commands:
             await self._completion.listed()  # what was begun is named there
+        row, column = self.cursor_location
         if self._history.searching or self._completion.wants_enter:
             runs = not self._history.searching and self._completion.wants_to_run
             self.action_complete()
             if runs:
                 self._send()
-            return
-        row, column = self.cursor_location
-        line = self.document[row]
-        if column == len(line) and line.endswith("\\"):
+        elif column and self.document[row][column - 1 :] == "\\":
             self.type_over("\n", (row, column - 1), (row, column))
-        elif self.editing:
-            edit = PromptEditRequested(prompt=self.editing, agent=self._edited_agent, text=self.value)
-            self.post_message(Intent(edit))
-            self.end_edit()
         else:
             self._send()
 
     def _send(self) -> None:
-        from gshtui.settings.known_providers import lone_key  # the first frame does without it
+        from gshtui.ui.prompt.secret_question import ask_first  # the first frame does without it
 
-        if key := lone_key(self.value):
-            self.post_message(KeyGiven(key))
-            self.place("")
+        if not ask_first(self, self.place, self._send_as_is):
+            self._send_as_is()
+
+    def _send_as_is(self) -> None:
+        if self.editing:
+            edit = PromptEditRequested(prompt=self.editing, agent=self._edited_agent, text=self.value)
+            self.post_message(Intent(edit))
+            self.end_edit()
             return
         text = self._prompts[self.addressee.agent] if self.key_use == "failed" else self.value
         target = route(text, self.commands, self.addressee.offers)

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from textual import events
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
@@ -21,7 +22,7 @@ from gshtui.bus.events.agent_events import ModelChangeRequested
 from gshtui.system.tasks import cancel_and_wait
 from gshtui.text import units
 from gshtui.ui.kit.widget_messages import StartAgent
-from gshtui.ui.kit.widgets.dialogs import InputScreen, Picker, PickerChoice
+from gshtui.ui.kit.widgets.dialogs import InputScreen, Picker, PickerChoice, YesKeys
 
 if TYPE_CHECKING:
     from gshtui.commands.declaration import Returns
@@ -72,17 +73,15 @@ class CardScreen(Picker):
         """Characters that were typed when this was filled before."""
 
     def fill(self) -> None:
-        from gshtui.settings.known_providers import KEY_BEGINNINGS
-        from gshtui.settings.setting_values import looks_secret
+        from gshtui.settings.known_providers import KEY_BEGINNINGS, may_become_key
 
         key, grown, self._before = self.words.strip(), len(self.words) - self._before, len(self.words)
-        self.query_one("#filter", Input).password = looks_secret(key) or key.startswith(KEY_BEGINNINGS)
+        begun = self.query_one("#filter", Input).password = may_become_key(key)
         if not self._given and grown > 1 and self.key:
             self._take(key)
             return
         super().fill()
-        may_be_one = looks_secret(key) or any(one.startswith(key[: len(one)]) for one in KEY_BEGINNINGS)
-        if not self._given and " " not in key and may_be_one:
+        if not self._given and (begun or any(one.startswith(key) for one in KEY_BEGINNINGS)):
             if self.chosen is None:
                 self.show([], self.OF_KEY)
         elif self._given or (self.words and self.chosen is None):
@@ -100,16 +99,30 @@ class CardScreen(Picker):
         else:
             super().action_choose()
 
+    async def action_dismiss(self, result: str | None = None) -> None:
+        """Leave it. What is typed goes on in the input, unless it is a key."""
+        from gshtui.text.secret_shapes import without_tokens
+
+        if not self._given and without_tokens(self.words) == self.words:
+            self._typed_words(self.words)
+        await super().action_dismiss(result)
+
     def _take(self, key: str) -> None:
         self.dismiss(_KEY)
         self._pasted_key(key)  # the line for keys opens in this moment: nothing typed now reaches a prompt
 
 
 class KeyLineScreen(InputScreen):
-    """The line for a key. It stays open while one is tried: what is typed or pasted meanwhile is hidden in it."""
+    """The line for a key. It stays open while one is tried: what is typed or pasted meanwhile is hidden in it.
+
+    Args:
+        key: whether to use this one is asked: enter counts once that could be read, or once another is written.
+    """
 
     def __init__(self, title: str, key: str = "") -> None:
         super().__init__(title, text=key, hint="it is kept in your keyring", secret=True)
+        self._asked = key
+        self._keys = YesKeys()
         self.left: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done once the person has closed it."""
         self._given: asyncio.Future[str] | None = None
@@ -124,7 +137,17 @@ class KeyLineScreen(InputScreen):
     def _field(self) -> Input:
         return self.query_one("#words", Input)
 
+    def on_mount(self) -> None:
+        self.call_after_refresh(self._keys.show)
+
+    def on_key(self, event: events.Key) -> None:
+        asks = event.key == "enter" and self._asked and self._field.value == self._asked
+        if asks and not self._keys.press("once", event.time):
+            event.stop()
+            event.prevent_default()
+
     def action_submit(self) -> None:
+        self._asked = ""
         if self._given is not None and not self._given.done() and (key := self._field.value.strip()):
             self._field.value = ""
             self._given.set_result(key)

@@ -266,6 +266,29 @@ class InputScreen(Box[str | None]):
 _YES = frozenset({"once"})
 
 
+class YesKeys:
+    """Whether a key that agrees is about what a screen asks: it was readable before the key was pressed."""
+
+    def __init__(self) -> None:
+        self._keys = AnswerKeys()
+
+    def show(self) -> None:
+        """Note that the question is on the screen."""
+        self._keys.show_question("this", _YES, time.monotonic())
+
+    def see_again(self) -> None:
+        """Note that nothing covers it any more."""
+        self._keys.question_seen(time.monotonic())
+
+    def press(self, meaning: str, at: float) -> bool:
+        """Handle a key, see `AnswerKeys.press`: `once` agrees."""
+        return isinstance(self._keys.press(meaning, at), KeyChosen)
+
+    def click(self, at: float) -> bool:
+        """What agrees was clicked."""
+        return isinstance(self._keys.click("once", "this", at), KeyChosen)
+
+
 class ConfirmScreen(Box[bool]):
     """`y` or the first button confirms; everything else cancels.
 
@@ -287,7 +310,7 @@ class ConfirmScreen(Box[bool]):
         self._losses = losses
         self._note = note
         self._quoted = quoted
-        self._keys = AnswerKeys()
+        self._keys = YesKeys()
         self._bound = BoundKeys()
         self._down = 0.0
 
@@ -311,13 +334,10 @@ class ConfirmScreen(Box[bool]):
 
     def on_mount(self) -> None:
         self.query_one("#no").focus()
-        self.call_after_refresh(self._drawn)
-
-    def _drawn(self) -> None:
-        self._keys.show_question("this", _YES, time.monotonic())
+        self.call_after_refresh(self._keys.show)
 
     def on_screen_resume(self) -> None:
-        self._keys.question_seen(time.monotonic())
+        self._keys.see_again()
 
     def on_key(self, event: events.Key) -> None:
         """A yes, by `y` or by enter on its button, counts only if the question was readable before the key press."""
@@ -326,8 +346,7 @@ class ConfirmScreen(Box[bool]):
         if agrees:
             event.stop()
             event.prevent_default()
-        outcome = self._keys.press("once" if agrees else "move" if action else "words", event.time)
-        if agrees and isinstance(outcome, KeyChosen):
+        if self._keys.press("once" if agrees else "move" if action else "words", event.time):
             self.dismiss(True)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
@@ -335,7 +354,7 @@ class ConfirmScreen(Box[bool]):
 
     def action_yes(self) -> None:
         """The yes in the key bar was clicked. Keys arrive in `on_key`."""
-        if isinstance(self._keys.click("once", "this", self._down), KeyChosen):
+        if self._keys.click(self._down):
             self.dismiss(True)
 
     @on(Button.Pressed)
