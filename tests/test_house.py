@@ -201,7 +201,7 @@ ENVIRONMENT_READERS = frozenset(
     (
         *("settings/loader.py", "settings/paths.py", "guard/secrets/report_redaction.py"),
         *("fleet/keeper/keeper_commands.py", "shell/file_watch.py"),
-        *("tmux/server_lock.py", "tmux/tmux_program.py", "media/attachment.py", "programs/report_hook.py"),
+        *("tmux/control_client.py", "tmux/tmux_program.py", "media/attachment.py", "programs/report_hook.py"),
         *("hub/faces/face_host.py", "system/caller_environment.py", "system/processes/process_limits.py"),
     )
 )
@@ -413,7 +413,7 @@ def test_the_formatter_wins() -> None:
     assert found == []
 
 
-IN_COLUMNS = {"gshtui/cli/at_prompt.py", "gshtui/cli/shell.py", "gshtui/ui/prompt/prompt_queue.py"}
+IN_COLUMNS = {"gshtui/cli/prompt.py", "gshtui/cli/shell.py", "gshtui/ui/prompt/prompt_queue.py"}
 """Files with text in columns."""
 TWO_SPACES = re.compile(r"[\w,;:.)]  +[\w(`]")
 

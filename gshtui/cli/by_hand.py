@@ -9,7 +9,7 @@ MODULES = {
     # A turn: it streams an agent's events, and its words are for a model.
     "prompt": "gshtui.cli.prompt",
     # Tells a question from a command before there is either.
-    "gsh": "gshtui.cli.at_prompt",
+    "gsh": "gshtui.cli.prompt",
     # The command language itself: one line, or lines from standard input, with anyone's rights.
     "run": "gshtui.cli.run",
     # The shells' side: their files and plugins, even where no hub and no settings work.

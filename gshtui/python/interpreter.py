@@ -74,7 +74,7 @@ _ASKED_AT_ONCE = 8
 _AFTER_ANSWER = 1.0
 """Seconds that a block has at least after an answer that took longer than its time."""
 _RUN, _STAND = b"r", b"s"
-"""As `worker/supervisor.py` reads them."""
+"""As `worker/worker_process.py` reads them."""
 
 Answer = Callable[[str, dict[str, object]], Awaitable[object]]
 """(what, details) → the answer to a block's question to the hub. Raises an `ExpectedError`."""

@@ -16,18 +16,56 @@ import contextlib
 import os
 import secrets
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from pathlib import Path
 
 from gshtui.hosts.host_link import HostLink
 from gshtui.hosts.remote_shell import path_line
+from gshtui.system.files.file_lock import LockHeld, file_lock
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import start_job
-from gshtui.tmux.client_process import ClientProcess
-from gshtui.tmux.one_shot import REMOTE_DEADLINE, Reply, TmuxQuestion
+from gshtui.tmux.client_process import REMOTE_DEADLINE, ClientProcess, Reply, TmuxQuestion
 from gshtui.tmux.panes import HIDDEN
 from gshtui.tmux.quoting import quoted
-from gshtui.tmux.server_lock import server_lock
 from gshtui.tmux.tmux_errors import TmuxError, connection_lost, server_gone, timed_out
+
+_WITHIN = 3.0
+_AGAIN = 0.004
+
+
+@contextlib.asynccontextmanager
+async def server_lock(
+    address: Sequence[str], link: HostLink | None = None, *, within: float = _WITHIN
+) -> AsyncGenerator[bool]:
+    """Wait at most this many seconds for the lock, and hold it inside; yields whether it was acquired.
+
+    tmux 3.3a, which Debian 12 ships, crashes with everything on it if a session is created, ended or renamed at the
+    instant when a control client connects. A lock beside the socket keeps the two apart. It never waits long, because a
+    stopped process must not block the others.
+
+    Args:
+        address: the arguments that name the socket (`-L name` or `-S path`).
+        link: the machine that it is on; there, the lock is among our processes here.
+    """
+    async with contextlib.AsyncExitStack() as stack:
+        held = True
+        try:
+            await stack.enter_async_context(file_lock(_file(address, link), within=within, every=_AGAIN))
+        except (LockHeld, OSError):
+            # An `OSError`: there is no folder for the socket, and so no server yet, or the file system has no locks.
+            held = False
+        yield held
+
+
+def _file(address: Sequence[str], link: HostLink | None) -> Path:
+    if link is not None:
+        return link.lock_base.with_suffix(".turn")
+    flag, socket = address
+    if flag == "-L":
+        folder = Path(os.environ.get("TMUX_TMPDIR") or "/tmp") / f"tmux-{os.getuid()}"
+        socket = str(folder / socket)
+    return Path(f"{socket}.turn")
+
 
 Answer = Callable[[bool, list[bytes], bytes], None]
 """(succeeded, lines, text after the seal)"""

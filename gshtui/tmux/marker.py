@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from gshtui.tmux.one_shot import Reply, TmuxQuestion
+from gshtui.tmux.client_process import Reply, TmuxQuestion
 from gshtui.tmux.panes import PaneInfo, parse
 from gshtui.tmux.quoting import command
 from gshtui.tmux.tmux_errors import no_such_pane

@@ -15,9 +15,9 @@ import msgspec
 
 from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
 from gshtui.tmux import frames
+from gshtui.tmux.client_process import TmuxQuestion
 from gshtui.tmux.frames import Frame as Frame
 from gshtui.tmux.frames import MirroredPane, OnFrame, View
-from gshtui.tmux.one_shot import TmuxQuestion
 from gshtui.tmux.panes import BRIEF
 from gshtui.tmux.quoting import quoted, resizing
 from gshtui.tmux.tmux_connection import Mode, OnMode

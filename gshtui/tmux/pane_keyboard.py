@@ -9,7 +9,7 @@ import re
 import secrets
 from collections.abc import Sequence
 
-from gshtui.tmux.one_shot import OneShotTransport, TmuxQuestion
+from gshtui.tmux.client_process import OneShotTransport, TmuxQuestion
 from gshtui.tmux.quoting import ShownRow, command, is_pane, on_screen
 from gshtui.tmux.tmux_connection import TmuxConnection
 from gshtui.tmux.tmux_errors import TmuxError, from_reply, no_such_pane

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from gshtui.hosts.host_link import HostLink
 from gshtui.tmux import tmux_program as program
-from gshtui.tmux.one_shot import OneShotTransport, Reply, TmuxQuestion
+from gshtui.tmux.client_process import OneShotTransport, Reply, TmuxQuestion
 from gshtui.tmux.pane_keyboard import PaneKeyboard, check
 from gshtui.tmux.panes import FORMAT, PaneInfo, parse, parse_all
 from gshtui.tmux.quoting import SESSION, ShownRow, command, resizing, unexpanded, waiting_notes

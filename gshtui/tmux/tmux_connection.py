@@ -17,11 +17,10 @@ from gshtui.hosts.host_link import HostLink
 from gshtui.system.processes.processes import end_processes
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, keep_on
-from gshtui.tmux.control_client import ControlClient
-from gshtui.tmux.one_shot import DEADLINE, REMOTE_DEADLINE, OneShotTransport, Reply, TmuxQuestion
+from gshtui.tmux.client_process import DEADLINE, REMOTE_DEADLINE, OneShotTransport, Reply, TmuxQuestion
+from gshtui.tmux.control_client import ControlClient, server_lock
 from gshtui.tmux.panes import HIDDEN
 from gshtui.tmux.quoting import command, quoted
-from gshtui.tmux.server_lock import server_lock
 from gshtui.tmux.tmux_errors import TmuxError
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ class TmuxConnection:
         return replies
 
     def server_lock(self) -> AbstractAsyncContextManager[bool]:
-        """Held while a session is created or ended; see `server_lock.py`."""
+        """Held while a session is created or ended; see `control_client.server_lock`."""
         return server_lock(self._address, self.link)
 
     # -- the control client ----------------------------------------------------------------------------------------

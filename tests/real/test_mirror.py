@@ -13,15 +13,13 @@ import psutil
 import pytest
 
 from gshtui.system.processes.processes import running_processes
-from gshtui.tmux.client_process import ClientProcess
-from gshtui.tmux.control_client import ControlClient
+from gshtui.tmux.client_process import ClientProcess, TmuxQuestion
+from gshtui.tmux.control_client import ControlClient, server_lock
 from gshtui.tmux.frames import rows as frame_rows
 from gshtui.tmux.mirror import Mirror
-from gshtui.tmux.one_shot import TmuxQuestion
 from gshtui.tmux.panes import BRIEF, HIDDEN, PaneInfo, refreshed
 from gshtui.tmux.quoting import quoted
 from gshtui.tmux.server import TmuxServer
-from gshtui.tmux.server_lock import server_lock
 from gshtui.tmux.tmux_connection import orphaned_clients
 from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.tmux.watcher import PaneChange

@@ -18,7 +18,7 @@ from gshtui.guard.approval.gate import Gate
 from gshtui.guard.rules.rule_book import parse_rules
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
-from gshtui.tools.git import setup_process, setup_record
+from gshtui.tools.git import setup_record, worktree_setup
 from gshtui.tools.git.worktree_create import create_worktree
 from gshtui.tools.git.worktree_setup import consent_by_gate, run_teardown
 from tests.kit.fleet_harness import FleetHarness, echo_program
@@ -171,11 +171,11 @@ async def test_one_that_makes_its_own_sandbox_runs_in_that_alone(project: Path, 
     program.write_text('#!/bin/sh\necho "own: $*"\n', "utf-8")
     program.chmod(0o755)
     argv = (str(program), "sandbox", "--", "make")
-    done = await setup_process.run_process(argv, project, 10, sandboxes(own))
+    done = await worktree_setup.run_process(argv, project, 10, sandboxes(own))
     assert (done.code, done.printed) == (0, b"own: sandbox -- make\n")
     said = "the command makes its own, and there is none within another"
     assert done.sandbox == f"It ran outside the sandbox: {said}."
-    assert (await setup_process.place_of(argv, project, sandboxes(own))).endswith(f"outside the sandbox: {said}.")
+    assert (await worktree_setup.place_of(argv, project, sandboxes(own))).endswith(f"outside the sandbox: {said}.")
 
 
 async def test_the_question_says_where_the_command_runs(project: Path, own: Path) -> None:
@@ -210,7 +210,7 @@ async def test_a_tear_down_command_runs_in_the_sandbox_too(project: Path, own: P
 
 async def test_one_that_takes_too_long_ends_with_all_it_started(project: Path, own: Path) -> None:
     line = "(setsid sleep 300 &) ; echo started; sleep 300"
-    done = await setup_process.run_process(("sh", "-c", line), project, 3, sandboxes(own))
+    done = await worktree_setup.run_process(("sh", "-c", line), project, 3, sandboxes(own))
     assert (done.code, done.printed) == (None, b"started\n")
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from gshtui import __version__
 from gshtui.bus.events.approval_events import ApprovalRequested
-from gshtui.cli.at_prompt import command_of
+from gshtui.cli.prompt import command_of
 from gshtui.cli.root import run
 from gshtui.features.workflows import workflow_process
 from gshtui.features.workflows.workflow_process import WorkflowOptions

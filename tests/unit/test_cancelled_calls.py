@@ -17,7 +17,7 @@ from gshtui.programs.profiles.program_versions import printed_version
 from gshtui.programs.session.launch import help_text
 from gshtui.settings.settings_tables import HostSettings
 from gshtui.tools.git.git import git
-from gshtui.tools.git.setup_process import run_process
+from gshtui.tools.git.worktree_setup import run_process
 
 PRINTS = "head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2"
 """More than pipes and readers keep."""

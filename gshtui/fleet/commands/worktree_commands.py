@@ -40,10 +40,9 @@ from gshtui.fleet.core.ports import FleetError
 from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.text.plain_name import known_names
 from gshtui.text.sanitise import one_line, visible
-from gshtui.tools.git.setup_process import place_of
 from gshtui.tools.git.worktree import Worktree, find_worktree, list_worktrees
 from gshtui.tools.git.worktree_finish import FinishedWorktree, FinishPlan, How, finish_worktree, plan_finish
-from gshtui.tools.git.worktree_setup import Consent
+from gshtui.tools.git.worktree_setup import Consent, place_of
 
 if TYPE_CHECKING:
     from gshtui.guard.sandbox.sandboxes import Sandboxes

@@ -222,8 +222,8 @@ class CommandLines:
 
     async def unasked_setup(self, cwd: Path, branch: str) -> SetupPlan | None:
         """The set-up command of a new worktree about which nobody here is asked once that is made."""
-        from gshtui.tools.git.setup_process import place_of
         from gshtui.tools.git.worktree import list_worktrees
+        from gshtui.tools.git.worktree_setup import place_of
 
         argv = self._terms.setup
         if not argv or self._consent is not None:

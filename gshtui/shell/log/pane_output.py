@@ -23,7 +23,7 @@ from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
 
 if TYPE_CHECKING:
-    from gshtui.tmux.one_shot import OneShotTransport
+    from gshtui.tmux.client_process import OneShotTransport
 
 _STYLE = re.compile(r"\x1b\[[0-9;:]*m|\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)|[\x0e\x0f]")
 _NO_NEWLINE = re.compile(r"(?:\x1b\[[0-9;:]*m){0,8}\x1b\[(?:[0-9;:]*;)?7m[%#](?:\x1b\[[0-9;:]*m)+\s*\Z")
@@ -311,7 +311,7 @@ class PaneOutputs:
 
         Raises `TmuxError`.
         """
-        from gshtui.tmux.one_shot import TmuxQuestion
+        from gshtui.tmux.client_process import TmuxQuestion
         from gshtui.tmux.quoting import command
 
         line = command("capture-pane", "-p", "-e", "-J", "-t", pane, "-S", str(-most))
@@ -341,7 +341,7 @@ class PaneOutputs:
 
 def _client(socket: str) -> OneShotTransport | None:
     """A client for the tmux server behind this socket; `None` if there is none."""
-    from gshtui.tmux.one_shot import OneShotTransport
+    from gshtui.tmux.client_process import OneShotTransport
 
     try:
         info = Path(socket).stat()
