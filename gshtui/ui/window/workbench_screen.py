@@ -29,7 +29,7 @@ from gshtui.ui.kit.keys.key_table import bind
 from gshtui.ui.kit.textual.app_base import BRIEF
 from gshtui.ui.kit.textual.compositor import piece_compositor
 from gshtui.ui.kit.textual.painting import focused_waits, paint_now
-from gshtui.ui.kit.textual.typed_app import app_of, takes_every_key
+from gshtui.ui.kit.textual.typed_app import app_of, pressed_at, takes_every_key
 from gshtui.ui.kit.widgets.draggable_edges import Dragged
 from gshtui.ui.kit.widgets.front_scroll import FrontScroll, PromptWalker
 from gshtui.ui.kit.widgets.side_pane import Pane
@@ -98,8 +98,8 @@ class WorkbenchScreen(Screen[None]):
         """What had the focus before a side pane."""
         self._cramped = ""
         """The pane that fills the window only because there was no room beside the chat."""
-        self._displaced: tuple[Widget, str] | None = None
-        """What had the focus before there was no room for it, and what stood in the input then."""
+        self._displaced: tuple[Widget, float | None] | None = None
+        """What had the focus before there was no room for it, and the last key until then."""
         self.layout_now = layout.at_start()
         self.header = HeaderBar(project, branch, front)
         self.banner = Banner()
@@ -175,9 +175,9 @@ class WorkbenchScreen(Screen[None]):
         else:
             self._arrange()
         if focused is not None and not _is_shown(focused):
-            self._displaced = focused, self.input.text
-        elif self._displaced is not None and (focused, self.input.text) != (self.input, self._displaced[1]):
-            self._displaced = None
+            self._displaced = focused, pressed_at(self)
+        elif self._displaced is not None and (focused, pressed_at(self)) != (self.input, self._displaced[1]):
+            self._displaced = None  # keys are for where they went since
         elif self._displaced is not None and _is_shown(self._displaced[0]):
             self._displaced[0].focus()
             self._displaced = None
