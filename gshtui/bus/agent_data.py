@@ -375,7 +375,7 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     @property
     def said(self) -> str:
         """The line of its report that says most: what was wrong where it failed, else the last one."""
-        from gshtui.text.marked_words import unmarked_line
+        from gshtui.text.markdown_table import unmarked_line
         from gshtui.text.program_words import last_line, last_lines  # not before the first letter
 
         failed = self.status in ("failed", "lost")

@@ -13,7 +13,7 @@ from gshtui.bus.events.call_events import CallChanged, CallMessageAdded, CallRem
 from gshtui.calls.call_delivery import CallDelivery
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
-from gshtui.system.calm_look import until_calm_look
+from gshtui.system.files.folder_watch import until_calm_look
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, keep_on
 

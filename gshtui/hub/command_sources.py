@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from gshtui.commands.declaration import Invocation
     from gshtui.commands.line_commands import RealPath
     from gshtui.commands.registry import Registry
-    from gshtui.context.commands.access import FindAgent
     from gshtui.context.commands.context_commands import Names
+    from gshtui.context.commands.context_router import FindAgent
     from gshtui.context.retrieval.log_commands import FlushLog
     from gshtui.context.tasks.plan_command import LeavePlanMode
     from gshtui.context.tasks.task_list import SessionLookup, TaskStore

@@ -27,7 +27,7 @@ def mount_record(hub: Hub, store: Store) -> None:
         return MemoryMount(store.memory, hub.offers.things.get(hub_sources.memory_owners))
 
     def agents() -> Mount:
-        from gshtui.context.commands.access import ContextAccess
+        from gshtui.context.commands.context_router import ContextAccess
         from gshtui.fleet.commands.agents_mount import AgentsMount
 
         access = ContextAccess(store.agents.find)
@@ -64,8 +64,8 @@ def _contexts(hub: Hub, store: Store) -> ContextMount | None:
 
 
 def _context_mount(hub: Hub, store: Store, contexts: ContextRouter) -> ContextMount:
-    from gshtui.context.commands.access import ContextAccess
     from gshtui.context.commands.context_mount import ContextMount
+    from gshtui.context.commands.context_router import ContextAccess
 
     async def names() -> list[str]:
         return [row.name for row in await agent_rows(hub, store)]

@@ -13,9 +13,8 @@ from urllib.parse import quote
 from gshtui.mcp_client.mcp_calls import AddServer, RegistryServer
 from gshtui.mcp_client.server_definition import McpError
 from gshtui.settings.setting_values import server_name
-from gshtui.system.json_types import is_array, obj, seq
+from gshtui.system.json_types import is_array, obj, parse_foreign_json, seq
 from gshtui.system.network.downloads import DownloadError, download
-from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line, plain
 
 _WITHIN = 20.0

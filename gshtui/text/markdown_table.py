@@ -1,4 +1,4 @@
-"""Markdown of ours for people: tables, and text to show exactly as it is. Pure.
+"""Markdown of ours for people: tables, text to show as it is, and marks in short texts for places that draw none. Pure.
 
 The caller sanitises others' text, and keeps it from being read by `cell` or `fenced`.
 """
@@ -6,9 +6,36 @@ The caller sanitises others' text, and keeps it from being read by `cell` or `fe
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from gshtui.text import cells
+
+_MARK = re.compile(r"\*\*([^*\n]+)\*\*|`([^`\n]+)`")
+
+_OPENING = re.compile(r"^\s*(?:(?:#{1,6}|>|[-*]) +)+")
+
+
+def unmarked(text: str) -> str:
+    """The words without their marks."""
+    return _MARK.sub(lambda found: found[1] or found[2], text)
+
+
+def unmarked_line(line: str) -> str:
+    """A line of an answer without its marks, also of a heading, a quote or an item."""
+    return unmarked(_OPENING.sub("", line))
+
+
+def marked_parts(text: str) -> Iterator[tuple[str, bool]]:
+    """The parts of a text in order, without their marks, and whether each is a name."""
+    at = 0
+    for found in _MARK.finditer(text):
+        if found.start() > at:
+            yield text[at : found.start()], False
+        yield found[1] or found[2], found[2] is not None
+        at = found.end()
+    if at < len(text):
+        yield text[at:], False
+
 
 _OPENS = re.compile(r"(`{3,})[^`]*")
 _FENCE = re.compile(r"(`{3,})\n(.*)\n\1", re.DOTALL)

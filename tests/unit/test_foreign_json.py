@@ -19,7 +19,7 @@ from gshtui.programs.transcripts.reconstruction import Transcripts
 from gshtui.programs.transcripts.request_usage import UsageReader
 from gshtui.programs.transcripts.transcript_readers import READERS, LastTurns, conversation_state, turn_of
 from gshtui.providers.port import Capabilities
-from gshtui.text.foreign_json import parse_foreign_json
+from gshtui.system.json_types import parse_foreign_json
 from tests.kit.storms import seeds
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "transcripts"

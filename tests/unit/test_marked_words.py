@@ -2,7 +2,7 @@
 
 import pytest
 
-from gshtui.text.marked_words import marked_parts, unmarked
+from gshtui.text.markdown_table import marked_parts, unmarked
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from gshtui.bus.events.approval_events import AgentModeChanged
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.letter import Letter
 from gshtui.commands.declaration import Assessment, Caller, Effect, Invocation
-from gshtui.context.commands.access import ContextAccess
+from gshtui.context.commands.context_router import ContextAccess
 from gshtui.guard.approval.gate import Call, Gate
 from gshtui.guard.modes import AgentModes
 from tests.kit.agent_harness import AgentHarness

@@ -17,8 +17,7 @@ from gshtui.agents.hooks.hook_transcript import HookTranscripts, claude_name, ou
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.context.log.ports import Contribution, SideText
-from gshtui.system.json_types import is_object
-from gshtui.text.foreign_json import parse_foreign_json
+from gshtui.system.json_types import is_object, parse_foreign_json
 from gshtui.text.sanitise import literal, one_line, plain
 
 if TYPE_CHECKING:

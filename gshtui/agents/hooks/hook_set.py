@@ -22,9 +22,8 @@ from gshtui.settings.started_programs import HookEntry, Hooks
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system.files import private_files
 from gshtui.system.files.file_lock import blocking_lock
-from gshtui.system.json_types import is_array, is_object
+from gshtui.system.json_types import is_array, is_object, parse_foreign_json
 from gshtui.system.struct_types import learned
-from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.linear_regex import Linear, LinearError, compile_linear
 from gshtui.text.sanitise import one_line
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gshtui.bus.context_data import SECTIONS
 from gshtui.commands.declaration import AnyAction, Assess, Assessment, Command, Effect, Invocation
 from gshtui.commands.registry import AnyCommand
-from gshtui.context.commands.access import ContextAccess, Doing, FindAgent
+from gshtui.context.commands.context_router import ContextAccess, Doing, FindAgent
 from gshtui.context.commands.cut_commands import CutCommands, CutParameters
 from gshtui.context.commands.lookup import side
 from gshtui.context.commands.view_commands import (

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from gshtui.bus.context_data import SECTIONS, Block
 from gshtui.commands.declaration import Caller, Invocation
-from gshtui.context.commands.access import ContextAccess
-from gshtui.context.commands.context_router import ContextRouter
+from gshtui.context.commands.context_router import ContextAccess, ContextRouter
 from gshtui.context.log.scratchpad import THINKING, thoughts
 from gshtui.context.views import ContextError, ContextView
 from gshtui.system.expected_error import ExpectedError

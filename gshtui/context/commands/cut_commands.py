@@ -29,8 +29,8 @@ from gshtui.commands.schema import ToolParameters
 from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.context.assembly.limits import ContextSettings
 from gshtui.context.commands import answers, lookup, tables
-from gshtui.context.commands.access import ContextAccess
 from gshtui.context.commands.answers import action, context_errors
+from gshtui.context.commands.context_router import ContextAccess
 from gshtui.context.commands.view_calls import CONTEXT_PARTS
 from gshtui.context.views import ContextView, Forecast
 from gshtui.text import units

@@ -20,8 +20,8 @@ from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.context.assembly.prompt_cache import ledger
 from gshtui.context.commands import answers, lookup, tables
 from gshtui.context.commands import view_calls as calls
-from gshtui.context.commands.access import ContextAccess
 from gshtui.context.commands.answers import action, context_errors
+from gshtui.context.commands.context_router import ContextAccess
 from gshtui.context.cuts.forecast import CarryBy
 from gshtui.context.log.block_diff import differences
 from gshtui.context.log.scratchpad import THINKING, thoughts

@@ -9,8 +9,8 @@ import msgspec
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.declaration import Caller
-from gshtui.context.commands.access import ContextAccess
 from gshtui.context.commands.context_mount import ContextMount, read_right
+from gshtui.context.commands.context_router import ContextAccess
 from gshtui.text.plain_name import known_names
 from gshtui.text.sanitise import one_line
 from gshtui.vfs import FileError, Node, ReadOnlyMount, Right, is_file, is_folder, missing

@@ -22,7 +22,7 @@ from gshtui.fleet.core.agent_programs import Programs
 from gshtui.fleet.core.fleet_context import FleetContext, is_away, is_over
 from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.store.engine.store_errors import StoreError
-from gshtui.system.calm_look import until_calm_look
+from gshtui.system.files.folder_watch import until_calm_look
 from gshtui.system.processes.process_identity import start_of
 from gshtui.system.processes.process_watch import ProcessWatch
 from gshtui.system.processes.time_limit import time_limit

@@ -39,7 +39,7 @@ from gshtui.fleet.mail.unsent_prompts import UnsentPrompts
 from gshtui.programs.pane.pane_view import BLOCKS, SessionError
 from gshtui.store.engine.store_errors import PASSING, StoreError
 from gshtui.store.record.store import Store
-from gshtui.system.calm_look import until_calm_look
+from gshtui.system.files.folder_watch import until_calm_look
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
 from gshtui.text.sanitise import one_line

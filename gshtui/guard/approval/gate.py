@@ -26,7 +26,7 @@ from gshtui.guard.rules.rule_book import GuardRule, RuleBook, RuleMatter, line_m
 from gshtui.guard.rules.rule_paths import escaped
 from gshtui.system.ids import new_id
 from gshtui.system.processes.time_limit import time_limit
-from gshtui.text.marked_words import unmarked
+from gshtui.text.markdown_table import unmarked
 from gshtui.text.sanitise import literal, one_line
 
 _RULED_AS = {

@@ -193,7 +193,7 @@ def question_parts(request: ApprovalRequested) -> QuestionParts:
     """The subject with its warnings, and all that the call says; the change; where; then what is said besides: the rule
     that `always` would make, why it asks, what the sandbox would do, what a program says beside its question.
     """
-    from gshtui.text.marked_words import unmarked  # not before the first letter
+    from gshtui.text.markdown_table import unmarked  # not before the first letter
     from gshtui.text.sanitise import visible
 
     head = [QuestionLine("subject", text) for text in visible(request.subject).split("\n")]

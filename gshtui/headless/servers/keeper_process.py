@@ -45,8 +45,7 @@ from gshtui.shell.hub_listener import ConnectionHost, HubListener
 from gshtui.shell.hub_registry import HubRegistryError, SocketInUse
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.system import login_session
-from gshtui.system.calm_look import until_calm_look
-from gshtui.system.files.folder_watch import FolderWatch
+from gshtui.system.files.folder_watch import FolderWatch, until_calm_look
 from gshtui.system.garbage_collector import GarbageCollector
 from gshtui.system.loop_watchdog import LoopBlocked, LoopWatchdog, WatchedSelector
 from gshtui.system.processes.time_limit import time_limit

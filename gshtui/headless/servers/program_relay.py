@@ -19,10 +19,9 @@ from gshtui.client.hub_greeting import surroundings
 from gshtui.headless import exits, streams
 from gshtui.headless.runner import Stop
 from gshtui.headless.servers.hub_reach import FaceDeclined, start_hub, taken
-from gshtui.system.json_types import is_object
+from gshtui.system.json_types import is_object, parse_foreign_json
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait
-from gshtui.text.foreign_json import parse_foreign_json
 
 _AGAIN_WITHIN = 60.0
 """Seconds for the next hub to answer what is said again, as it opens a conversation."""

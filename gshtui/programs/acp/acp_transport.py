@@ -12,8 +12,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from gshtui.system.json_types import is_object
-from gshtui.text.foreign_json import parse_foreign_json
+from gshtui.system.json_types import is_object, parse_foreign_json
 from gshtui.text.sanitise import one_line
 
 LONGEST = 32 * 1024 * 1024

@@ -27,9 +27,8 @@ from gshtui.programs.acp.kept_agents import FOLDER, KeptAgent, keep_agent
 from gshtui.settings import paths
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.files import private_files
-from gshtui.system.json_types import is_array, is_object, obj
+from gshtui.system.json_types import is_array, is_object, obj, parse_foreign_json
 from gshtui.system.network.downloads import DownloadError, download
-from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line, plain
 
 _WITHIN = 30.0

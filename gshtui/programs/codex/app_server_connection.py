@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from gshtui.system.json_types import is_object
+from gshtui.system.json_types import is_object, parse_foreign_json
 from gshtui.system.network.peer import peer_of
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line
 
 if TYPE_CHECKING:

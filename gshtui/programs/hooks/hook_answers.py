@@ -19,8 +19,7 @@ from gshtui.programs.profiles.profile import Profile
 from gshtui.programs.report_hook import request_pipe
 from gshtui.system.files import private_files
 from gshtui.system.files.private_files import open_reader
-from gshtui.system.json_types import is_object
-from gshtui.text.foreign_json import parse_foreign_json
+from gshtui.system.json_types import is_object, parse_foreign_json
 
 Behavior = Literal["allow", "deny"]
 _LOOKED_AT = 400_000

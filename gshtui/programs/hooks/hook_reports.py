@@ -16,9 +16,8 @@ from gshtui.programs.profiles.profile import Profile
 from gshtui.programs.status.status import HookEvent
 from gshtui.system.files import private_files
 from gshtui.system.files.folder_watch import FolderWatch
-from gshtui.system.json_types import is_object
+from gshtui.system.json_types import is_object, parse_foreign_json
 from gshtui.system.tasks import cancel_and_wait, keep_on
-from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line, plain
 
 VARIABLE = "GSH_HOOK_SPOOL"

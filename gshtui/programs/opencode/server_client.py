@@ -21,9 +21,8 @@ from gshtui.programs.opencode.server_questions import ServerRequest, permission_
 from gshtui.programs.transcripts.program_transcript import (
     seconds,
 )
-from gshtui.system.json_types import obj, seq, string
+from gshtui.system.json_types import obj, parse_foreign_json, seq, string
 from gshtui.system.processes.time_limit import time_limit
-from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line
 
 _MOST_SESSIONS, _MOST_REQUESTS = 300, 60

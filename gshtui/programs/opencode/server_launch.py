@@ -21,8 +21,7 @@ from pathlib import Path
 
 import msgspec
 
-from gshtui.system.json_types import is_array, is_object
-from gshtui.text.foreign_json import parse_foreign_json
+from gshtui.system.json_types import is_array, is_object, parse_foreign_json
 from gshtui.text.version_order import order
 
 _HOST = "127.0.0.1"

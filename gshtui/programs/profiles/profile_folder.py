@@ -15,8 +15,7 @@ from pathlib import Path
 
 from gshtui.programs.profiles.profile_bundle import USED
 from gshtui.programs.profiles.profile_files import LoadedProfiles, load, own_folder
-from gshtui.system.calm_look import until_calm_look
-from gshtui.system.files.folder_watch import FolderWatch
+from gshtui.system.files.folder_watch import FolderWatch, until_calm_look
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, keep_on
 

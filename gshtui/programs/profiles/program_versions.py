@@ -24,11 +24,10 @@ import msgspec
 from gshtui.programs.profiles.profile import Profile
 from gshtui.settings import paths
 from gshtui.system.files import private_files
-from gshtui.system.json_types import is_object, obj
+from gshtui.system.json_types import is_object, obj, parse_foreign_json
 from gshtui.system.processes import processes
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.struct_types import learned
-from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.version_order import Order, order, version_in
 
 _WITHIN = 15.0

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gshtui.settings.toml_file import load_toml
-from gshtui.system.json_types import is_object
-from gshtui.text.foreign_json import parse_foreign_json
+from gshtui.system.json_types import is_object, parse_foreign_json
 
 _LARGEST = 4_000_000
 """Bytes of a file; a larger one is none."""

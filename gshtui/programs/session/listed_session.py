@@ -13,10 +13,9 @@ from typing import Any
 
 from gshtui.programs.session.session_record import STATUSES, WAITS, SessionRecord, family_of
 from gshtui.programs.status.evidence import Evidence, LiveSource, Rank
-from gshtui.system.json_types import is_array, is_object
+from gshtui.system.json_types import is_array, is_object, parse_foreign_json
 from gshtui.system.processes import processes
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line
 from gshtui.text.version_order import order
 

@@ -20,9 +20,8 @@ from gshtui.programs.status.evidence import Evidence, LiveSource, Rank
 from gshtui.programs.transcripts import claude_transcript, qwen_transcript
 from gshtui.programs.transcripts.transcript_readers import home_of
 from gshtui.system.files.folder_watch import FolderWatch
-from gshtui.system.json_types import is_object
+from gshtui.system.json_types import is_object, parse_foreign_json
 from gshtui.system.processes.process_identity import start_of
-from gshtui.text.foreign_json import parse_foreign_json
 from gshtui.text.sanitise import one_line
 
 _LARGEST = 64_000

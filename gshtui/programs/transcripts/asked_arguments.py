@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gshtui.system.json_types import is_object
-from gshtui.text.foreign_json import parse_foreign_json
+from gshtui.system.json_types import is_object, parse_foreign_json
 
 _RUN = {"command": "command", "description": "about", "justification": "about"}
 _EDIT = {"file_path": "path", "old_string": "old", "new_string": "new", "replace_all": "all"}

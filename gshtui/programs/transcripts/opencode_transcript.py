@@ -29,8 +29,7 @@ from gshtui.programs.transcripts.program_transcript import (
     safe_name,
     seconds,
 )
-from gshtui.system.json_types import obj, seq, string
-from gshtui.text.foreign_json import parse_foreign_json
+from gshtui.system.json_types import obj, parse_foreign_json, seq, string
 
 PROGRAM = "opencode"
 TIMED = True

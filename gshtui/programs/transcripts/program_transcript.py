@@ -14,8 +14,7 @@ import msgspec
 
 from gshtui.bus.context_data import BlockKind
 from gshtui.bus.messages import Usage
-from gshtui.system.json_types import is_array, is_object, obj, string
-from gshtui.text.foreign_json import parse_foreign_json
+from gshtui.system.json_types import is_array, is_object, obj, parse_foreign_json, string
 
 MOST_BYTES = 96_000_000
 """Bytes read from a file's end; a longer transcript loses its beginning, and says so."""

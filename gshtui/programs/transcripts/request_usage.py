@@ -33,8 +33,7 @@ from gshtui.programs.transcripts.program_transcript import (
     seconds,
 )
 from gshtui.programs.transcripts.transcript_readers import READERS, home_of, stamp_of
-from gshtui.system.json_types import obj, seq, string
-from gshtui.text.foreign_json import parse_foreign_json
+from gshtui.system.json_types import obj, parse_foreign_json, seq, string
 
 _PIECE = 1_000_000
 _PROVIDERS = {"google": "gemini"}

@@ -32,8 +32,7 @@ from gshtui.providers.wire.sdk_connection import (
     transport_failure,
 )
 from gshtui.providers.wire.wire_text import ToolNames, data, text
-from gshtui.system.json_types import obj, seq, string
-from gshtui.text.foreign_json import parse_foreign_json
+from gshtui.system.json_types import obj, parse_foreign_json, seq, string
 
 API = "anthropic"
 _THINKS_FROM = 1_024

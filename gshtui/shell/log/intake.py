@@ -27,9 +27,8 @@ from gshtui.shell import spool
 from gshtui.shell.pairing import PairedLine, Pairing, PairingResult
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
-from gshtui.system.calm_look import until_calm_look
 from gshtui.system.files import private_files
-from gshtui.system.files.folder_watch import FolderWatch
+from gshtui.system.files.folder_watch import FolderWatch, until_calm_look
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import report
 

@@ -42,8 +42,7 @@ from gshtui.shell.spool import folder as spool_folder
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
 from gshtui.store.tables.command_history import PrefixRun
-from gshtui.system.calm_look import until_calm_look
-from gshtui.system.files.folder_watch import FolderWatch
+from gshtui.system.files.folder_watch import FolderWatch, until_calm_look
 from gshtui.system.processes.process_watch import ProcessWatch
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait, end_all, keep_on, start_job

@@ -1,6 +1,8 @@
 """Tells when the files of a folder change, so that nobody has to look at them again and again.
 
-Only on Linux, by its inotify; where it does not work, those who wait have to look from time to time.
+Only on Linux, by its inotify. Where it does not work, and for what the system might have missed, those who wait look
+from time to time: rarely, and at moments that all of this machine's processes share, so that whatever looks is woken
+once for all of it.
 """
 
 from __future__ import annotations
@@ -10,8 +12,20 @@ import ctypes
 import os
 import struct
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
+
+EVERY = 120.0
+"""Seconds between two such moments, of time that the machine was awake."""
+_SOON = 1.0
+
+
+def until_calm_look() -> float:
+    """Seconds until the next of these moments."""
+    left = EVERY - time.monotonic() % EVERY
+    return left if left > _SOON else left + EVERY  # a clock that is a little ahead of its timer is no second moment
+
 
 _MODIFY, _MOVED, _CREATE, _DELETE, _OVERFLOW = 0x2, 0xC0, 0x100, 0x200, 0x4000
 _EVENT = struct.Struct("iIII")

@@ -20,7 +20,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from gshtui.client.pane_names import CHAT, PANES, RIGHT
-from gshtui.text.marked_words import unmarked
+from gshtui.text.markdown_table import unmarked
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.context.context_pane import ContextPane
 from gshtui.ui.context.timeline_pane import TimelinePane

@@ -33,7 +33,7 @@ from gshtui.guard.secrets.report_redaction import redact_report
 from gshtui.settings import paths
 from gshtui.system.faults import FaultLog
 from gshtui.system.processes.processes import kill_calls
-from gshtui.text.marked_words import unmarked
+from gshtui.text.markdown_table import unmarked
 from gshtui.ui.kit.textual.compositor import piece_compositor
 from gshtui.ui.kit.textual.drawing_faults import DrawingFaults
 from gshtui.ui.kit.textual.driver import WorkbenchDriver

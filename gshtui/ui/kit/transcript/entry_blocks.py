@@ -13,7 +13,7 @@ from functools import partial
 from rich.segment import Segment
 from rich.style import Style
 
-from gshtui.text.marked_words import marked_parts
+from gshtui.text.markdown_table import marked_parts
 from gshtui.text.sanitise import plain
 from gshtui.ui.kit.drawing.page import Page
 from gshtui.ui.kit.drawing.styled_lines import StyledLine, wrapped
