@@ -65,6 +65,10 @@ async def test_numbers_grow_and_names_are_made_unique(home: Home) -> None:
         with pytest.raises(StoreError, match="no agent '3'"):
             await store.agents.find("3")
         assert (await store.agents.add(row("next"), SpawnRequest())).id == "0004"
+        assert (await store.agents.update("4", name="Größe №7 À jour")).name == "grosse-no7-a-jour"
+        for name in ("日本語", "!?", "\x1b[2J"[:1]):
+            with pytest.raises(StoreError, match="a to z, digits and hyphens"):
+                await store.agents.update("4", name=name)
 
 
 async def test_a_change_keeps_the_other_fields_and_is_seen(home: Home) -> None:

@@ -9,6 +9,7 @@ import itertools
 import re
 import sqlite3
 import time
+import unicodedata
 from collections.abc import Collection
 from typing import Any
 
@@ -58,11 +59,19 @@ def next_number(connection: sqlite3.Connection) -> int:
 
 def word(name: str) -> str:
     """The name as one short word of `[a-z0-9-]`, fit for every list and command line; may be empty."""
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:NAME_LENGTH].strip("-")
+    letters = unicodedata.normalize("NFKD", name).casefold()
+    plain = "".join(char for char in letters if not unicodedata.combining(char))
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:NAME_LENGTH].strip("-")
 
 
 def check_name(name: str) -> None:
-    """Raise `StoreError`: a name that a person gave would be cut (`invalid`)."""
+    """Raise `StoreError`: nothing of a name that a person gave would be left, or not all (`invalid`)."""
+    if name.strip() and not word(name):
+        raise StoreError(
+            "invalid",
+            f"An agent's name is made of a to z, digits and hyphens; {name[:NAME_LENGTH]!r} has none of them.",
+            hint="Give it another one.",
+        )
     if len(name) > NAME_LENGTH:
         raise StoreError(
             "invalid",
