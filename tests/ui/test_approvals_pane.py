@@ -181,6 +181,7 @@ async def test_always_is_offered_only_with_a_rule() -> None:
         app.feed(make_question(1, rule=""))
         await app.review(pilot)
         assert "always" not in str(app.query_one(Answers).content)
+        assert "3 no rule" in str(app.query_one(Answers).content)
         assert "approval.always" not in bound(app) and "approval.once" in bound(app)
         await app.press(pilot, "3")
         await pilot.pause()
@@ -620,25 +621,37 @@ async def test_the_marked_answer_is_given_by_enter_and_arrows_move_the_mark() ->
         assert str(app.query_one(Answers).content).startswith("▸ 1"), "another question, another mark"
 
 
-@pytest.mark.parametrize(
-    ("repeatable", "rule", "keys"),
-    [
-        (True, "", "1245"),
-        (False, "", "145"),
-        (False, "run make", "1345"),
-    ],
-)
-async def test_digits_that_stand_for_nothing_take_no_row(repeatable: bool, rule: str, keys: str) -> None:
+@pytest.mark.parametrize("size", [(61, 20), (80, 24), (100, 30)])
+@pytest.mark.parametrize(("repeatable", "rule"), [(True, ""), (False, ""), (False, "run make")])
+async def test_a_number_that_answers_nothing_says_why(repeatable: bool, rule: str, size: tuple[int, int]) -> None:
     app = Asked()
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with app.run_test(size=size) as pilot:
         app.feed(make_question(1, repeatable=repeatable, rule=rule))
         await app.review(pilot)
         shown = str(app.query_one(Answers).content)
-        assert re.findall(r"\d", shown) == list(keys), shown
-        await app.press(pilot, "3" if not rule else "2")
-        assert app.answers == []
-        await app.press(pilot, "4")
+        assert re.findall(r"\d", shown) == list("12345"), shown
+        assert len(shown.split("\n")) == 1, "no row more"
+        told = {"2": "each call is asked about"} if not repeatable else {}
+        for key, why in (told | ({"3": "no rule fits this call"} if not rule else {})).items():
+            await app.press(pilot, key)
+            assert app.answers == [] and why in str(app.query_one("#approval-title", Static).content)
+        await app.press(pilot, *["down"] * (3 - (not repeatable) - (not rule)))
+        assert re.search(r"▸ 4 (deny|no)", str(app.query_one(Answers).content)), "the mark passes them over"
+        await app.press(pilot, "enter")
         assert app.answers == [("a1", "deny", "")]
+
+
+async def test_a_number_that_answers_nothing_gives_way_to_what_is_asked() -> None:
+    app = Asked()
+    async with app.run_test(size=(61, 24)) as pilot:
+        seen: list[tuple[bool, bool]] = []
+        for lines in range(1, 12):
+            app.feed(make_question(lines, rule="", detail="\n".join(f"line {n}" for n in range(lines))))
+            await app.review(pilot)
+            told = "(no rule fits this call)" in str(app.query_one(Answers).content)
+            seen.append((told, "↓" not in str(app.query_one("#approval-title", Static).content)))
+            await app.press(pilot, "4")
+        assert list(dict.fromkeys(seen)) == [(True, True), (False, True), (False, False)], seen
 
 
 async def test_enter_for_words_or_for_the_question_before_answers_nothing() -> None:

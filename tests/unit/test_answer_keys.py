@@ -29,12 +29,14 @@ from gshtui.guard.approval.answer_keys import (
     ReasonBegun,
     RuleBegun,
     Swallowed,
+    absent,
     choice_of,
     choice_words,
     choices,
     line_of,
     list_of,
     listed_choices,
+    numbered,
     offers,
 )
 from gshtui.headless.agents.agent_pane.agent_pane import AgentPane
@@ -101,14 +103,28 @@ def test_the_words_and_keys_are_the_same_everywhere_and_always_needs_a_pattern()
     assert choice_of("2", once) is None
 
 
-@pytest.mark.parametrize("size", range(1, 6))
-def test_digits_that_stand_for_nothing_take_no_row(size: int) -> None:
+def test_a_number_that_answers_nothing_says_why() -> None:
     for repeatable, rule in product((True, False), ("", "x")):
-        own = offers(asks(rule, repeatable=repeatable))
-        digits = [offer.key for offer in ANSWERS if offer in own]
-        assert [row.split()[0] for row in list_of(own).split("\n")] == digits
-        assert re.findall(r"\d", line_of(own, 5)) == digits
-    assert [offer.key for offer in offers(asks(""), form=True)] == list("123")
+        every = numbered(asks(rule, repeatable=repeatable))
+        told = {"session": "each call is asked about"} if not repeatable else {}
+        told |= {"always": "no rule fits this call"} if not rule else {}
+        assert [offer.key for offer in every] == list("12345") and absent(every) == told
+        assert [offer for offer in every if not offer.why] == list(offers(asks(rule, repeatable=repeatable)))
+        assert [offer for offer in every if not offer.why] == [one for one in ANSWERS if one.choice not in told]
+        assert all(f"({why})" in list_of(every) for why in told.values())
+        assert re.findall(r"\d", line_of(every, 5)) == list("12345")
+        keys = AnswerKeys()
+        keys.show_question("q", choices(every), 0.0, absent=absent(every))
+        for at, (choice, why) in enumerate(told.items(), 5):
+            assert (
+                keys.press(choice, at) == keys.submit_line(choice, "q") == keys.click(choice, "q", at) == Swallowed(why)
+            )
+        assert keys.press("once", 9.0) == KeyChosen("q", "once")
+    assert [offer.key for offer in numbered(asks(""), form=True) if not offer.why] == list("123")
+
+
+@pytest.mark.parametrize("size", range(1, 6))
+def test_digits_that_stand_for_nothing_of_a_program_take_no_row(size: int) -> None:
     for keys in combinations("123456789", size):
         asked = OpenQuestion("q", "Run it?", choices=tuple(QuestionChoice(key, f"words {key}") for key in keys))
         assert listed_choices(asked) == [(key, f"words {key}") for key in keys]

@@ -11,7 +11,8 @@ it. Uses no clock, keyboard or screen.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
@@ -40,6 +41,12 @@ class Offer(msgspec.Struct, frozen=True):
     key: str
     choice: str
     words: tuple[str, str, str, str]
+    why: str = ""
+    """Why it cannot be given here; empty: it can."""
+
+
+def _absent(key: str, choice: str, label: str, why: str, short: str, shorter: str) -> Offer:
+    return Offer(key, choice, (f"{label} … ({why})", short, shorter, ""), why)
 
 
 ANSWERS: tuple[Offer, ...] = (
@@ -51,22 +58,35 @@ ANSWERS: tuple[Offer, ...] = (
 )
 
 
+_ABSENT = {
+    one.choice: one
+    for one in (
+        _absent("2", "session", "this session", "each call is asked about", "asks each time", "each time"),
+        _absent("3", "always", "always", "no rule fits this call", "no rule", "no rule"),
+    )
+}
+"""What stands in place of an answer that a question has not: its number is not another's."""
 VALUES = "values"
 """The answer that shows a form, where a question asks for values."""
 _FORM = (
     Offer("1", VALUES, ("fill in the form", "fill in", "fill in", "")),
-    *(Offer(key, *msgspec.structs.astuple(one)[1:]) for key, one in zip("23", ANSWERS[3:], strict=True)),
+    *(msgspec.structs.replace(one, key=key) for key, one in zip("23", ANSWERS[3:], strict=True)),
 )
 
 
-def offers(request: ApprovalRequested, *, form: bool = False) -> tuple[Offer, ...]:
-    """What can be answered: `session` only where the call would be known again, `always` only where there is a rule.
-    `form`: the question asks for values, and this face can show a form.
+def numbered(request: ApprovalRequested, *, form: bool = False) -> tuple[Offer, ...]:
+    """Every number, with what it answers or why it answers nothing: `session` only where the call would be known again,
+    `always` only where there is a rule. `form`: the question asks for values, and this face can show a form.
     """
     if form:
         return _FORM
     absent = {"session": not request.repeatable, "always": not request.rule}
-    return tuple(offer for offer in ANSWERS if not absent.get(offer.choice))
+    return tuple(_ABSENT[offer.choice] if absent.get(offer.choice) else offer for offer in ANSWERS)
+
+
+def offers(request: ApprovalRequested) -> tuple[Offer, ...]:
+    """What can be answered."""
+    return tuple(offer for offer in numbered(request) if not offer.why)
 
 
 OPEN = "open"
@@ -108,9 +128,9 @@ def listed_choices(question: OpenQuestion) -> list[tuple[str, str]]:
     return sorted((one.key, choice_words(one)) for one in question.choices)
 
 
-def changing(question: OpenQuestion) -> frozenset[str]:
+def changing(question: OpenQuestion | None) -> frozenset[str]:
     """The choices that change how much the program does unasked, which a person has to choose twice."""
-    return frozenset(one.key for one in question.choices if one.means == "mode")
+    return frozenset(one.key for one in question.choices if one.means == "mode") if question else frozenset()
 
 
 def program_offers(question: OpenQuestion) -> tuple[Offer, ...]:
@@ -123,16 +143,30 @@ def _cut(label: str, most: int) -> str:
 
 
 def choices(offered: Iterable[Offer]) -> frozenset[str]:
-    return frozenset(offer.choice for offer in offered)
+    return frozenset(offer.choice for offer in offered if not offer.why)
+
+
+def absent(offered: Iterable[Offer]) -> dict[str, str]:
+    """The choices that answer nothing, and why."""
+    return {offer.choice: offer.why for offer in offered if offer.why}
 
 
 def worded(offered: Sequence[Offer], width: int) -> list[tuple[Offer, str]]:
-    """The offers with the longest labels that fit a width in cells, separated by two blanks."""
+    """The offers with the longest labels that fit a width in cells, separated by two blanks; the reasons of those that
+    can't be given are said in what is left.
+    """
     found: list[tuple[Offer, str]] = []
+    left = 0
     for size in range(4):
         found = [(offer, offer.words[size]) for offer in offered]
-        if sum(len(offer.key) + len(words) + 3 for offer, words in found) - 2 <= width:
+        left = width + 2 - sum(len(offer.key) + len(words) + 3 for offer, words in found)
+        if left >= 0:
             break
+    for at, (offer, words) in enumerate(found):
+        more = len(offer.words[0]) - len(words)
+        if offer.why and more <= left:
+            found[at] = offer, offer.words[0]
+            left -= more
     return found
 
 
@@ -213,6 +247,7 @@ class AnswerKeys:
     def __init__(self) -> None:
         self._question = ""
         self._choices: Collection[str] = frozenset()
+        self._absent: Mapping[str, str] = {}
         self._unread: Collection[str] = frozenset()
         """The choices that do not count yet, since what they decide has not been on the screen."""
         self._twice: Collection[str] = frozenset()
@@ -297,11 +332,13 @@ class AnswerKeys:
         *,
         unread: Collection[str] = frozenset(),
         twice: Collection[str] = frozenset(),
+        absent: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Note that this question was drawn with these answers. Redrawing it does not make it a new question. `unread`:
         those that do not count yet, since what they decide has not been on the screen. `twice`: those that count when
-        they are chosen twice.
+        they are chosen twice. `absent`: what its other numbers say.
         """
+        self._absent = absent
         self._waits, self._choices, self._unread, self._twice = True, choices, unread, twice
         if question != self._question:
             self._replaced = self._replaced or bool(self._question)
@@ -366,9 +403,7 @@ class AnswerKeys:
         if meaning == "words":
             self._run = "words"
             return Passed("input")
-        if meaning not in self._choices:
-            return Swallowed(NOT_OFFERED)
-        return self._answer(meaning)
+        return self._choose(meaning)
 
     def begin_line(self, at: float) -> str:
         """Handle the key that starts a line, where answers and other text share one input: the question it may answer.
@@ -393,7 +428,7 @@ class AnswerKeys:
             return self._begin_reason(question if counts else "", question)
         if not counts:
             return Swallowed(CHANGED if question else TOO_SOON)
-        return self._answer(choice) if choice in self._choices else Swallowed(NOT_OFFERED)
+        return self._choose(choice)
 
     def click(self, choice: str, question: str, at: float) -> Outcome:
         """An answer was clicked; `at`: when the button of the mouse went down, on the answers to `question`."""
@@ -406,7 +441,7 @@ class AnswerKeys:
             return Swallowed(TOO_SOON)
         if choice == "reason":
             return self._begin_reason(question)
-        return self._answer(choice) if choice in self._choices else Swallowed(NOT_OFFERED)
+        return self._choose(choice)
 
     def refuse(self, question: str, at: float) -> ReasonBegun:
         """The person's own key denies the question in front with a reason that comes next, whether they read all of it
@@ -466,6 +501,11 @@ class AnswerKeys:
         self._rule = ""
         self._run = "spoilt"
         return Swallowed()
+
+    def _choose(self, choice: str) -> KeyChosen | RuleBegun | Swallowed:
+        if choice not in self._choices:
+            return Swallowed(self._absent.get(choice, NOT_OFFERED))
+        return self._answer(choice)
 
     def _answer(self, choice: str, reason: str = "") -> KeyChosen | RuleBegun | Swallowed:
         if choice in self._unread:

@@ -26,10 +26,11 @@ from gshtui.guard.approval.answer_keys import (
     ReasonBegun,
     RuleBegun,
     Swallowed,
+    absent,
     choice_of,
     choices,
     list_of,
-    offers,
+    numbered,
 )
 from gshtui.guard.approval.question_text import (
     DECISIONS,
@@ -69,7 +70,7 @@ def question_text(request: ApprovalRequested) -> str:
 def key_hints(request: ApprovalRequested) -> str:
     """The keys that answer it, one below the other, and then what is said besides."""
     tail = (_row(line, own="context") for line in question_parts(request).tail)
-    return "\n".join((_heard(list_of(offers(request))), *tail, _ANSWER))
+    return "\n".join((_heard(list_of(numbered(request))), *tail, _ANSWER))
 
 
 def _row(line: QuestionLine, own: LineKind) -> str:
@@ -104,7 +105,7 @@ class KeyReader:
             edit: lets the person change a rule in their editor; raises `EditorError`.
         """
         self._request = request
-        self._offers = offers(request)
+        self._offers = numbered(request)
         self._rule = request.rule
         self._edit = edit
         self._pressed = -PAUSE
@@ -119,7 +120,9 @@ class KeyReader:
 
     def show(self, at: float) -> None:
         """Note that the question has been readable for long enough, and that its answers are shown from now on."""
-        self._keys.show_question(self._request.approval, choices(self._offers), at - 3_600.0)
+        self._keys.show_question(
+            self._request.approval, choices(self._offers), at - 3_600.0, absent=absent(self._offers)
+        )
 
     def feed(self, piece: str, at: float) -> KeyChosen | None:
         """Handle one piece of input; returns the answer, if it is one."""
@@ -144,7 +147,8 @@ class KeyReader:
         begins, self._pressed = at - self._pressed >= PAUSE, at
         outcome = self._keys.press(meaning or "words", at)
         if isinstance(outcome, Swallowed | Passed) and begins:
-            self._say(f"\n{_ONE_KEY}\n{_ANSWER}")
+            why = absent(self._offers).get(choice or "", _ONE_KEY)
+            self._say(f"\n{why}\n{_ANSWER}")
         if isinstance(outcome, ReasonBegun):
             self._reason = ""
             self._say("reason, sent to the agent: " if outcome.question else "too soon; press enter, then answer: ")

@@ -32,6 +32,7 @@ from gshtui.guard.approval.answer_keys import (
     ReasonBegun,
     RuleBegun,
     Swallowed,
+    absent,
     changing,
     choices,
 )
@@ -234,13 +235,13 @@ class ApprovalsPane(Vertical, can_focus=True):
 
     def _show_question(self, request: ApprovalRequested) -> None:
         """What an answer would decide is on the screen, as far as it has been read."""
-        asked = self.state.programs.get(request.approval)
         self._keys.show_question(
             request.approval,
-            choices(self.state.offered),
+            choices(self.state.numbered),
             self._clock(),
             unread=self._sight.unread_answers(self.state),
-            twice=changing(asked) if asked is not None else frozenset[str](),
+            twice=changing(self.state.programs.get(request.approval)),
+            absent=absent(self.state.numbered),
         )
 
     def _look(self) -> None:
@@ -408,8 +409,7 @@ class ApprovalsPane(Vertical, can_focus=True):
 
     @property
     def _pressed_at(self) -> float:
-        at = pressed_at(self)
-        return self._clock() if at is None else at
+        return self._clock() if (at := pressed_at(self)) is None else at
 
     def _noticed(self, focused: Widget | None) -> None:
         """Remember which widget outside this panel had the focus last."""

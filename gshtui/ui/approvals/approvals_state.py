@@ -16,7 +16,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.hub_events import HubStarted
 from gshtui.guard.approval import open_approvals
-from gshtui.guard.approval.answer_keys import VALUES, Choice, Offer, offers, program_offers
+from gshtui.guard.approval.answer_keys import VALUES, Choice, Offer, numbered, program_offers
 from gshtui.guard.approval.open_approvals import OpenApprovals
 from gshtui.guard.approval.question_text import program_request
 from gshtui.system.json_types import is_object
@@ -63,11 +63,16 @@ class ApprovalsState(msgspec.Struct, frozen=True):
         return self.open.find(self.front)
 
     @property
-    def offered(self) -> tuple[Offer, ...]:
-        """The answers to the question in front."""
+    def numbered(self) -> tuple[Offer, ...]:
+        """The answers to the question in front, and in its own place each that it has not."""
         if (asked := self.programs.get(self.front)) is not None:
             return program_offers(asked)
-        return offers(self.shown, form=bool(asked_fields(self.shown))) if self.shown is not None else ()
+        return numbered(self.shown, form=bool(asked_fields(self.shown))) if self.shown is not None else ()
+
+    @property
+    def offered(self) -> tuple[Offer, ...]:
+        """The answers to the question in front."""
+        return tuple(offer for offer in self.numbered if not offer.why)
 
     @property
     def once(self) -> str:
@@ -94,7 +99,7 @@ _CHOICES: dict[str, Choice] = {
 
 def choice_of_key(state: ApprovalsState, action: str, letter: str) -> str | None:
     """What a key answers: a program's choices have their own numbers. `action`: of a key of the person's own."""
-    offered = next((offer.choice for offer in state.offered if offer.key == letter), "")
+    offered = next((offer.choice for offer in state.numbered if offer.key == letter), "")
     if offered or letter.isdecimal() or state.front in state.programs:
         return offered or (letter if letter.isdecimal() else None)
     found = _CHOICES.get(action)

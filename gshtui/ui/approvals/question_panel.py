@@ -71,12 +71,17 @@ def draw_question(
         subject = ""
         heading = f"◆ {question_title(request, name)}"
     note = [text for _, text in wrapped_question(parts.tail, inner)]
-    for short in (low, True):  # rather few words for the answers than little of the question
-        rows = answers.offer(request.approval, state.offered, inner, low=short, marks=marks)
+    # Rather no words for what can't be answered, and few for what can, than little of the question.
+    for short, every in ((low, True), (low, False), (True, False)):
+        drawn = state.numbered if every else state.offered
+        rows = answers.offer(request.approval, drawn, inner, low=short, marks=marks)
         left = height // 2 - 1 - (0 if low else 2 + roomy) - len(where) - rows
         most = max(1, left)
-        view.fit(inner, most, named=named, tail=False)
-        if (height >= _LISTED and request.effect != PROGRAM) or (left > 0 and not (view.above or view.hidden)):
+        told = view.fit(inner, most, named=named, tail=False)
+        seen = left > 0 and not (view.above or view.hidden)
+        if seen and (told + len(note) <= most or not every):
+            break
+        if not every and height >= _LISTED and request.effect != PROGRAM:
             break
     told = view.fit(inner, max(1, most - len(note)), named=named, tail=False)
     if len(note) < most and not (view.above or view.hidden):

@@ -87,14 +87,15 @@ class Answers(Static):
         A program's own answers are never shortened. A number stands for the same answer in every question.
 
         Args:
+            offered: those that can't be given say why.
             low: there is no room for a list.
             marks: `enter` gives the marked answer now.
         """
         if question != self._question:
             self._question, self._marked = question, 0
-        self._offered = offered
+        self._offered = [offer for offer in offered if not offer.why]
         self._marks = marks
-        self._marked = max(0, min(len(offered) - 1, self._marked))
+        self._marked = max(0, min(len(self._offered) - 1, self._marked))
         own = any(offer.choice == OPEN for offer in offered)
         line = worded(offered, width - 2 * len(offered))
         if not own and (low or all(words in offer.words[:2] for offer, words in line)):
@@ -146,7 +147,10 @@ class Answers(Static):
         )
 
     def _answer(self, offer: Offer, words: str) -> Content:
-        answer = Content.assemble((offer.key, "bold $text-accent"), f" {words}" if words else "")
+        style = "$text-muted" if offer.why else "bold $text-accent"
+        answer = Content.assemble(
+            (offer.key, style), (f" {words}" if words else "", "$text-muted" if offer.why else "")
+        )
         return answer.stylize(Style.from_meta({"@click": f"give({offer.choice!r}, {self._question!r})"}))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:

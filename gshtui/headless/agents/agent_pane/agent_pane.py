@@ -35,6 +35,8 @@ from gshtui.bus.subscription import joined
 from gshtui.fleet.native.spec import Spec
 from gshtui.guard.approval.answer_keys import (
     ANSWERS,
+    CHANGED,
+    TOO_SOON,
     AnswerKeys,
     KeyChosen,
     Offer,
@@ -42,10 +44,11 @@ from gshtui.guard.approval.answer_keys import (
     ReasonBegun,
     RuleBegun,
     Swallowed,
+    absent,
     changing,
     choice_of,
     choices,
-    offers,
+    numbered,
     program_choices,
 )
 from gshtui.guard.approval.question_text import PROGRAM, program_request
@@ -274,7 +277,7 @@ class AgentPane:
     def _offers(self, front: ApprovalRequested) -> tuple[Offer, ...]:
         """The answers to a question: a program's own ones, or ours."""
         asked = self._program if front.effect == PROGRAM else None
-        return offers(front) if asked is None else program_choices(asked)
+        return numbered(front) if asked is None else program_choices(asked)
 
     def _put_question(self) -> None:
         """Show the next question in full; it cannot be answered before it has been drawn."""
@@ -336,10 +339,8 @@ class AgentPane:
             return
         front = self._front
         if front is not None and front.approval == self._drawn_question not in (self._keys.question, self._answered):
-            twice = (
-                changing(self._program) if front.effect == PROGRAM and self._program is not None else frozenset[str]()
-            )
-            self._keys.show_question(front.approval, choices(self._offers(front)), at, twice=twice)
+            twice, offered = changing(self._program if front.effect == PROGRAM else None), self._offers(front)
+            self._keys.show_question(front.approval, choices(offered), at, twice=twice, absent=absent(offered))
         self._draw_once_answers_count()
         if self._layout is not None and self._layout.is_loaded and not self._layout.complete:
             self._load_layout()
@@ -481,7 +482,8 @@ class AgentPane:
                     self._lines += rule_lines(self._front)
                 self._keys.show_rule(self._typed_at)
             case Swallowed():
-                self.show_notice(f"Not taken as an answer: {outcome.why}. Type it once the answers are shown.")
+                later = " Type it once the answers are shown." if outcome.why in (TOO_SOON, CHANGED) else ""
+                self.show_notice(f"Not taken as an answer: {outcome.why}.{later}")
             case _:
                 pass
 
