@@ -360,9 +360,28 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return self.host or self.place.partition(":")[0]
 
     @property
+    def finished(self) -> bool:
+        """It rests, and nobody has read what it came to."""
+        return self.status == "idle" and self.unread > 0 and not self.killed
+
+    @property
     def state(self) -> str:
-        """What people read for its status."""
+        """What people read for its status, the same everywhere."""
+        if not self.ended and (self.killed or self.needs_you):
+            return "killed" if self.killed else "needs you"
+        if self.finished:
+            return "done"
         return "retrying" if self.retrying and self.status == "thinking" else state_word(self.status)
+
+    @property
+    def state_words(self) -> str:
+        """That, and what else a list says of how it is."""
+        if self.held_up and self.state != "needs you":
+            return "prompt not sent"
+        if self.status == "failed" and self.exit_status and self.kind != "native":
+            return f"{self.state} · exit {self.exit_status}"
+        news = self.unread and not self.finished and self.state != "needs you"
+        return f"{self.state} · {self.unread} new" if news else self.state
 
     @property
     def about(self) -> str:

@@ -144,7 +144,7 @@ def test_a_list_of_agents_says_who_and_how_and_keeps_the_evidence_for_the_detail
         "name state since task or last line",
         "fix (0001) working now make test",
         "fix (0002) on box failed · exit 3 now No network.",
-        "docs idle · 2 new now Two Findings",
+        "docs done now Two Findings",
     ]
 
 

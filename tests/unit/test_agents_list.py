@@ -1,6 +1,7 @@
 """The list of agents: what rows and events make of it, its order, its lines, and what can be done with whom."""
 
 import re
+from itertools import product
 
 import msgspec
 import pytest
@@ -20,7 +21,7 @@ from gshtui.bus.events.fleet_events import (
 )
 from gshtui.bus.events.hub_events import HubStarted
 from gshtui.bus.messages import Usage
-from gshtui.fleet.core.agent_tables import status_words
+from gshtui.fleet.core.agent_tables import state_words, status_words
 from gshtui.ui.agents.agents_list import ENDED_SHOWN, KINDS, draw_agents, list_agents
 from gshtui.ui.agents.agents_state import AgentsState, AgentView, reduce
 from gshtui.ui.kit.drawing.themes import STATUS_SIGNS
@@ -107,9 +108,21 @@ def test_one_that_rests_with_a_prompt_that_was_not_sent_says_what_it_needs() -> 
     narrow, wide = (words(draw_agents(list_agents(after(*changed(asks))), width, NOW)[0]) for width in (40, 100))
     assert narrow[0].startswith("◆ a needs you") and narrow[1] == "  Your prompt to a was not sent."
     assert any(line.startswith("◆ needs you") and unsent.subject in line for line in wide)
-    assert status_words(asks).startswith("idle · Your prompt to a was not sent. (")
+    assert status_words(asks).startswith("needs you · Your prompt to a was not sent. (")
     ended = msgspec.structs.replace(asks, status="done", needs_you=False, doing="killed")
     assert status_words(ended).startswith("done · killed (")
+
+
+def test_a_state_has_the_same_words_in_the_window_and_in_the_table() -> None:
+    statuses = ("starting", "thinking", "tool", "waiting", "idle", "done", "failed", "lost")
+    for status, unread, held_up, exit_status in product(statuses, (0, 2), ("", "It is busy."), (None, 1)):
+        facts = {"unread": unread, "held_up": held_up, "exit_status": exit_status, "status": status}
+        one = row("0001", "a", **facts, needs_you=status == "waiting")
+        drawn = draw_agents(list_agents(after(*changed(one))), 200, NOW)[0]
+        told = state_words(one)
+        assert any(re.match(rf". {re.escape(told)}  +a ", line.plain) for line in drawn), (told, words(drawn))
+        assert told.partition(" · ")[0] in (one.state, "prompt not sent")
+    assert [row("0001", "a", status="idle", unread=n).state for n in (0, 1)] == ["idle", "done"]
 
 
 def test_agents_of_other_folders_and_old_ones_are_counted_not_listed() -> None:
@@ -187,7 +200,7 @@ def test_what_is_said_of_one_agent() -> None:
         "",
         "explore · Claude Sonnet 4.5",
         "thinking · 4 s · grep parse_empty",
-        "42.0k of 200k tokens · $0.12",
+        "42k of 200k tokens · $0.12",
     ]
     assert drawn(*changed(CLAUDE)) == ["◆ claude needs you 40 s", "May it edit src/lexer.py?"]
     assert "needs you, by hook · 40 s · May it edit src/lexer.py?" in drawn(*changed(CLAUDE), width=80, chosen="0002")

@@ -99,9 +99,7 @@ def status_words(row: AgentRow) -> str:
 
 def presence_words(row: AgentRow) -> str:
     """What it is doing, as one says it of somebody in a room: `idle 2 min`, `thinking: the parser`."""
-    if row.needs_you:
-        return "needs you"
-    if row.status == "idle":
+    if row.state == "idle":
         age = status_age(row)
         return f"idle {units.age(age)}" if age >= 60 else "idle"
     doing = f": {one_line(row.doing, 60)}" if row.doing else ""
@@ -160,14 +158,7 @@ def _line(row: AgentRow) -> str:
 
 def state_words(row: AgentRow) -> str:
     """How it is, in a few words."""
-    stopped = row.killed and not row.ended
-    state = "needs you" if row.needs_you else "killed" if stopped else row.state
-    if row.status == "failed" and row.exit_status:
-        state += f" · exit {row.exit_status}"
-    if row.held_up and not row.needs_you:
-        state = "prompt not sent"
-    news = f" · {row.unread} new" if row.unread else ""
-    return f"{state}{news}{f' · {one_line(row.mode_words, 60)}' if row.exceeds else ''}"
+    return f"{row.state_words}{f' · {one_line(row.mode_words, 60)}' if row.exceeds else ''}"
 
 
 def agent_details(state: AgentState, attach: Sequence[str] = (), in_context: Sequence[tuple[str, str]] = ()) -> str:

@@ -307,15 +307,12 @@ def _state(agent: AgentView, left: str) -> list[tuple[str, str]]:
         return [(f"killed · u · {left}", "$error")]
     if agent.waits_now:
         return [("needs you", "bold $warning")]
-    if agent.finished:
-        return [("done", STATUS_SIGNS["done"][1])]
-    if agent.row.unread:
-        return [(agent.status, colour), (f" · {agent.row.unread}{_NEW}", "$primary")]
     if agent.row.held_up:
-        return [("prompt not sent", "$warning")]
-    if agent.status == "failed" and agent.row.exit_status and agent.row.kind != "native":
-        return [(f"failed · exit {agent.row.exit_status}", colour)]
-    return [(agent.state, colour)]
+        colour = "$warning"
+    elif agent.finished:
+        colour = STATUS_SIGNS["done"][1]
+    state, dot, more = agent.state_words.partition(" · ")
+    return [(state, colour), (f"{dot}{more}", "$primary" if more.endswith(_NEW) else colour)]
 
 
 def _task(agent: AgentView, left: str) -> str:
@@ -451,8 +448,7 @@ def _details(agent: AgentView, width: int, now: float, room: int) -> list[Conten
     ]
     facts = [_longest_that_fits(kinds, width)] if kinds[0] else []
     source = "" if agent.row.status_source == "event" else f", by {agent.row.status_source}"
-    state = "needs you" if agent.waits_now else agent.state
-    facts.append(" · ".join(filter(None, (f"{state}{source}", age_of(agent, now), _clean(agent.row.doing)))))
+    facts.append(" · ".join(filter(None, (f"{agent.state}{source}", age_of(agent, now), _clean(agent.row.doing)))))
     if waits := agent.queued + len(agent.messages):
         why = f": {_clean(agent.row.held_up)}" if agent.row.held_up else ""
         facts.append(f"{f'{waits} prompts' if waits > 1 else 'prompt'} not sent{why}")

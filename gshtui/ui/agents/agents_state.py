@@ -92,6 +92,11 @@ class AgentView(msgspec.Struct, frozen=True):
         return self.row.state if self.row.status == self.status else self.status
 
     @property
+    def state_words(self) -> str:
+        """That, and what else the list says of how it is."""
+        return self.row.state_words if self.row.status == self.status else self.status
+
+    @property
     def terminal(self) -> bool:
         """It has its own terminal, and all its data comes from the roster."""
         return self.row.runtime == "tmux"
@@ -156,7 +161,7 @@ class AgentView(msgspec.Struct, frozen=True):
     @property
     def finished(self) -> bool:
         """It rests, and nobody has read what it came to."""
-        return self.status == "idle" and self.row.unread > 0 and not self.killed_until
+        return self.row.finished and not self.killed_until
 
     @property
     def waits_for_you(self) -> bool:
