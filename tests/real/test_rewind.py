@@ -19,7 +19,7 @@ from gshtui.agents.commands.rewind import FilePlan, Rewinder
 from gshtui.agents.commands.rewind_commands import RewindConversation
 from gshtui.bus.messages import Message, Text
 from gshtui.commands.declaration import Caller, Invocation, Question
-from gshtui.commands.execution import question, run_asked
+from gshtui.commands.execution import call, question, run_asked
 from gshtui.commands.registry import Registry
 from gshtui.settings import paths
 from gshtui.store.record.store import Store
@@ -509,6 +509,27 @@ async def test_going_back_says_so_and_overwrites_what_was_asked_and_no_more(proj
     assert found is not None and found.title == asked[0].title and found.text.endswith("between turns: 1.txt.")
     (project / "1.txt").unlink()
     assert await question(registry, typed, invocation) is None
+    await store.close()
+
+
+async def test_the_list_of_prompts_says_how_many_files_each_turn_changed(project: Path, tmp_path: Path) -> None:
+    store = await Store.open(tmp_path / "gsh.db")
+    session = await store.sessions.create(cwd=str(project), agent="main")
+    shadow = ShadowRepository(project)
+    for prompt, written in (("p1", "12"), ("p2", ""), ("p3", "3"), ("p4", "")):
+        await store.messages.append(session.id, Message(prompt, "user", (Text(prompt),), at=1.0, agent="person"))
+        await store.checkpoints.add(session.id, prompt, "before", str(project), await shadow.record_files())
+        for name in written:
+            (project / f"{name}.txt").write_text("written\n")
+        if written:
+            await store.checkpoints.add(session.id, prompt, "after", str(project), await shadow.record_files())
+        (project / "mine.txt").write_text(f"after {prompt}\n")
+    settled: Any = AsyncMock()
+    registry = Registry(rewind_commands.commands(store, lambda agent: False, settled, settled))
+    done = await call(registry, RewindConversation(session=session.id), Invocation(Caller(), project, project))
+    assert [(one.text, one.changed) for one in done.prompts] == [
+        *(("p4", ""), ("p3", " · 1 file"), ("p2", ""), ("p1", " · 2 files")),
+    ]
     await store.close()
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.messages import Message
 from gshtui.commands.declaration import CommandError
@@ -20,6 +22,7 @@ from gshtui.store.tables.checkpoint_table import Checkpoint
 from gshtui.store.tables.session_table import SessionInfo
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import one_line
+from gshtui.text.units import counted
 from gshtui.tools.git.shadow_repository import FileRestore, ShadowError, ShadowRepository
 
 _NAMED = 5
@@ -35,6 +38,13 @@ class EarlierPrompt(msgspec.Struct, frozen=True):
     id: str
     text: str
     at: float
+    files: int = 0
+    """How many files its turn changed, as far as that is known."""
+
+    @property
+    def changed(self) -> str:
+        """That, behind its other words; empty: none."""
+        return f" · {counted(self.files, 'file')}" if self.files else ""
 
 
 class FilePlan(msgspec.Struct, frozen=True):
@@ -81,6 +91,23 @@ class Rewinder:
         """The conversation's prompts, newest first. Raises `StoreError`."""
         stored = await self._store.messages.read(session)
         return earlier_prompts([(one.seq, one.message) for one in stored])
+
+    async def counted(self, session: str, prompts: Sequence[EarlierPrompt]) -> list[EarlierPrompt]:
+        """These prompts with how many files each one's turn changed. Raises `StoreError`."""
+        turns = {
+            one.message: (one.tree, after.tree)
+            for one, after in pairwise(await self._points(session))
+            if one.kind == "before" and after.kind == "after"
+        }
+        return [
+            replace(one, files=await self._differing(*turns[one.id])) if one.id in turns else one for one in prompts
+        ]
+
+    async def _differing(self, before: str, after: str) -> int:
+        try:
+            return len(await self._shadow.changes(after, before))
+        except ShadowError:
+            return 0  # nothing can be restored either
 
     async def prompt(self, session: str, number: int, message: str = "") -> EarlierPrompt:
         """The prompt of this number, or of this message. Raises `CommandError` and `StoreError`."""

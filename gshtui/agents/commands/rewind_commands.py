@@ -194,7 +194,8 @@ class _Family:
     async def rewind(self, invocation: Invocation, parameters: RewindConversation) -> RewindResult:
         session, rewinder = await self._opened(invocation, parameters.session)
         if not (parameters.number or parameters.message):
-            return RewindResult(tuple((await rewinder.prompts(session.id))[:_LISTED]))
+            prompts = (await rewinder.prompts(session.id))[:_LISTED]
+            return RewindResult(tuple(await rewinder.counted(session.id, prompts)))
         self._refuse_while_working(invocation, session)
         prompt = await rewinder.prompt(session.id, parameters.number, parameters.message)
         plan = await rewinder.plan(session.id, prompt) if parameters.files else None
@@ -311,10 +312,11 @@ def _render_rewind(invocation: Invocation, result: RewindResult) -> Outcome:
         said = ToastView(f"{_files(done)} /redo to go back to where you were.", _TOAST, draft=done.prompt)
         return Outcome(_data(done), text, view=said, intent=_change(invocation, done.session))
     rows: list[dict[str, Any]] = [
-        {"number": one.number, "message": one.seq, "at": one.at, "text": one.text} for one in result.prompts
+        {"number": one.number, "message": one.seq, "at": one.at, "text": one.text, "files": one.files}
+        for one in result.prompts
     ]
     lines = [
-        f"{one.number:>3}  {time.strftime('%H:%M', time.localtime(one.at))}  {one_line(one.text, 100)}"
+        f"{one.number:>3}  {time.strftime('%H:%M', time.localtime(one.at))}  {one_line(one.text, 100)}{one.changed}"
         for one in result.prompts
     ]
     text = "\n".join(lines)

@@ -107,7 +107,7 @@ class PromptsScreen(Picker):
 
 def prompt_choice(prompt: EarlierPrompt, now: float) -> PickerChoice:
     """A prompt as an entry."""
-    return PickerChoice(str(prompt.number), one_line(prompt.text, 80), _ago(now - prompt.at))
+    return PickerChoice(str(prompt.number), one_line(prompt.text, 80), f"{_ago(now - prompt.at)}{prompt.changed}")
 
 
 def _ago(seconds: float) -> str:
