@@ -41,6 +41,8 @@ _BESIDE = 0.38
 """Its share of both, as in `styles/screens.tcss`."""
 _LOW = 22
 """Rows below which a preview that is not beside the list is left out."""
+_NARROW = 72
+"""Columns below which keys and lists are named in fewer words."""
 _PREVIEWED = 12
 _SEARCHED = 3
 """Letters from which on the messages are searched."""
@@ -147,6 +149,8 @@ class SessionsScreen(Picker):
 
     def _name_keys(self) -> None:
         hint = _HINT % ("take back" if self._list == "archived" else "archive", _BRANCHES * bool(self._branches))
+        narrow = app_of(self).size.width < _NARROW
+        hint = hint.replace(" to ", " ") if narrow else hint
         self.query_one(".dialog-hint", Static).update(Content(with_keys(self, hint)))
 
     @property
@@ -170,6 +174,7 @@ class SessionsScreen(Picker):
         super().fill()
         where, others = _LISTS[self._list]
         branch = f" · branch {self._branch}" if self._branch else ""
+        others = others.partition(",")[0] if app_of(self).size.width < _NARROW else others
         title = f"Conversations · {len(fitting)} {where}{branch}"
         lists = with_keys(self, f" · {{sessions.folders}} for {others}")
         self.query_one(".dialog-title", Static).update(Content.assemble(title, (lists, "not bold $foreground-muted")))

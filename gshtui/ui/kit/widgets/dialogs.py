@@ -112,6 +112,8 @@ class Picker(FilteredList[str | None]):
             current = next((choice for choice in fitting if choice.current), self.first(fitting))
             here = next((choice for choice in fitting if choice.id == kept and not wanted), current)
             self.choices.highlighted = self.choices.get_option_index(here.id)
+        elif self._about:
+            self.query_one("#about", Static).update("")
 
     def _rows(self, fitting: Sequence[PickerChoice]) -> list[Option]:
         entries = [
