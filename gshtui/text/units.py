@@ -12,14 +12,19 @@ def counted(number: int, noun: str) -> str:
 
 
 def tokens(count: float) -> str:
-    """`987`, `12.3k`, `1.2M`, `3.4G`."""
+    """`987`, `12.3k`, `85k`, `1.2M`, `3.4G`."""
     if count < 1_000:
         return f"{count:.0f}"
     if count < 99_950:
-        return f"{count / 1_000:.1f}k"
+        return f"{_short(count / 1_000)}k"
     if count < 999_500:
         return f"{count / 1_000:.0f}k"
-    return f"{count / 1e6:.1f}M" if count < 999.95e6 else f"{count / 1e9:.1f}G"
+    return f"{_short(count / 1e6)}M" if count < 999.95e6 else f"{_short(count / 1e9)}G"
+
+
+def _short(number: float) -> str:
+    """With one decimal, unless that is zero."""
+    return f"{number:.1f}".removesuffix(".0")
 
 
 def change(count: float) -> str:

@@ -86,11 +86,11 @@ async def test_it_warns_once_then_pauses_and_asks(harness: BudgetHarness) -> Non
     assert [(event.level, event.budget.used) for event in harness.reached] == [("warning", 800.0)]
     await harness.spend(250)
     why = await budgets.stop(harness.session)
-    assert why.startswith("The budget is used up: 1.1k tokens of the 1.0k tokens for this conversation.")
+    assert why.startswith("The budget is used up: 1.1k tokens of the 1k tokens for this conversation.")
     asked = harness.asked[0]
     panel = "\n".join([question_title(asked), *(line.text for line in question_lines(asked))])
     assert panel.count("beyond its budget") == 1 and asked.pattern == ""
-    assert "Allow adds 1.0k tokens" in panel and "Deny ends the turn" in panel, "as the choices are called"
+    assert "Allow adds 1k tokens" in panel and "Deny ends the turn" in panel, "as the choices are called"
     assert not harness.asked[0].repeatable, "there is nothing to remember, so it is not offered"
     assert harness.reached[-1].level == "reached"
 

@@ -229,7 +229,7 @@ async def test_the_receipt_of_a_cut_is_one_key_away() -> None:
         receipt = Receipt("prune", "main", "s", id="p1", tokens_before=9_000, tokens_after=5_000)
         app.pane.consume([ContextCut(agent="main", session="s", receipt=receipt)])
         await wait_until_drawn(pilot, app.pane.transcript)
-        assert screen_rows(app.pane.transcript)[-1].startswith("── Pruned 9.0k → 5.0k tokens")
+        assert screen_rows(app.pane.transcript)[-1].startswith("── Pruned 9k → 5k tokens")
         await pilot.press("end", "enter")
         await pilot.pause()
         assert app.wanted == [("receipt", "main", "p1")]

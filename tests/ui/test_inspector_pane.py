@@ -217,7 +217,7 @@ async def test_the_next_request_follows_what_happens() -> None:
         assert has(pane, "⚑ you")
         app.feed(TextDelta(agent="main", session=recorded.S, message="m", text="x" * 4_000))
         await settled(pilot)
-        assert "answer so far ~1.0k" in str(pane.query_one(".inspector-title").render())
+        assert "answer so far ~1k" in str(pane.query_one(".inspector-title").render())
 
 
 async def test_what_cannot_be_read_is_said_in_the_tab() -> None:
@@ -282,7 +282,7 @@ async def test_what_if_for_another_model() -> None:
     async with app.run_test(size=(100, 40)) as pilot:
         await begun(app, pilot)
         await pressed(pilot, "w", *"gpt", "enter")
-        assert isinstance(app.screen, TextScreen) and "61.3k of 32.0k tokens" in app.screen.plain
+        assert isinstance(app.screen, TextScreen) and "61.3k of 32k tokens" in app.screen.plain
         by_key = app.screen.plain
         await pressed(pilot, "escape")
         app.run_command("whatif model=gpt-5 provider=openai")

@@ -76,7 +76,7 @@ async def test_the_row_for_the_pane_has_its_scale() -> None:
     app = Window(service=RecordedContexts())
     async with at_rest(app, (140, 50)):
         app.feed(*recorded.STARTED, sent(1), sent(2), sent(4))
-        assert "▁▂▃ +40.0k" in timeline(app).summary(60).plain, "of the window, not of the tallest"
+        assert "▁▂▃ +40k" in timeline(app).summary(60).plain, "of the window, not of the tallest"
 
 
 async def test_a_click_on_a_mark_chooses_it_and_a_double_click_opens_it() -> None:

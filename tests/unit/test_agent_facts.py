@@ -20,7 +20,7 @@ async def test_an_agents_context_is_told_in_numbers_and_for_people() -> None:
         "conversation": "s1",
         "model": "m via anthropic",
         "next request": "4.5k tokens of 200k (2 %)",
-        "sections": "system 1.2k · history 3.0k · input 300",
+        "sections": "system 1.2k · history 3k · input 300",
         "compaction": "at 170k tokens, in about 12 turns",
         "requests": "3, 1 cut",
         "cost": dict(rows(known))["cost"],
@@ -38,7 +38,7 @@ async def test_what_is_not_known_is_left_out() -> None:
         )
     )
     assert shown["model"] == "none yet" and "compaction" not in shown
-    assert shown["next request"] == "4.5k tokens, estimated 4.0k"
+    assert shown["next request"] == "4.5k tokens, estimated 4k"
     assert not {"effort", "temperature"} & set(shown), "another program decides that"
 
 

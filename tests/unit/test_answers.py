@@ -83,7 +83,7 @@ def test_the_headline_names_the_model_as_everywhere_and_no_window_without_one() 
 
 def test_the_overview_says_what_is_where() -> None:
     told = tables.overview(VIEW, Forecast(12, 1_300, 170_000))
-    assert "15.0k of 200k tokens (8 %)" in told
+    assert "15k of 200k tokens (8 %)" in told
     assert "in about 12 turns (+1.3k tokens a turn)" in told
     far = tables.due(Forecast(14_120, 60, 850_000), 850_000)
     assert far == "A compaction starts at 850k tokens"  # too far away to be foreseen

@@ -182,7 +182,7 @@ def test_how_a_turn_ends() -> None:
     waited = end(duration=193.2, waited=190.0, usage=Usage(input=15, output=20))
     assert waited.text == "3.2 s working · 3 min 10 s waiting for you · 15 tokens in · 20 out"
     done = end(duration=3.4, waited=0.2, usage=Usage(input=1_500, output=20, cache_read=500), cost=0.0312)
-    assert (done.level, done.text) == ("quiet", "3.2 s · 2.0k tokens in · 20 out · $0.03")
+    assert (done.level, done.text) == ("quiet", "3.2 s · 2k tokens in · 20 out · $0.03")
     no_model = ModelChanged(agent="main", provider="offline", model="offline")
     assert end(no_model, duration=3.4, usage=Usage(input=15, output=20)).text == "3.4 s"
     assert (end(stop="interrupted").level, end(stop="interrupted").text) == ("quiet", "Interrupted here.")
