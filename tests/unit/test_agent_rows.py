@@ -148,6 +148,19 @@ def test_a_list_of_agents_says_who_and_how_and_keeps_the_evidence_for_the_detail
     ]
 
 
+@pytest.mark.parametrize(
+    ("longest", "heading"), [(5, "task or last line"), (14, "task or last line"), (25, "task"), (31, "task")]
+)
+def test_a_row_and_its_headings_are_one_row_where_it_is_narrow(longest: int, heading: str) -> None:
+    fleet: Any = SimpleNamespace(attach_words=lambda row: ())
+    one = agent_row(id="0001", name="n" * longest, status="tool", doing="make test " * 9, status_at=0)
+    found = AgentList([AgentState(one)])
+    table = bare_columns(
+        AgentOutcomes(fleet).agents(Invocation(Caller(), Path("/"), Path("/")), found).text
+    ).splitlines()
+    assert table[0].endswith(heading) and max(map(cell_len, table)) - 3 * len("  ") <= 48
+
+
 def test_a_conversation_has_a_row_for_each_agent_and_a_shell_the_rest_of_its_task() -> None:
     fleet: Any = SimpleNamespace(attach_words=lambda row: ())
     rows = [

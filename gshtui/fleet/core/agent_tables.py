@@ -17,6 +17,7 @@ from gshtui.text import cells, markdown_table, units
 from gshtui.text.sanitise import one_line
 from gshtui.text.version_order import oldest
 
+_ABOUT = "task or last line"
 _LONGEST = 200
 """Characters of what an agent is about."""
 NEVER = "never"
@@ -145,11 +146,12 @@ def agents_table(agents: Sequence[AgentState], room: int = 0) -> str:
         )
         for name, state in zip(names, agents, strict=True)
     ]
-    head = ("name", "state", "since", "task or last line")
-    used = sum(max(map(cells.width, column)) for column in zip(head, *known, strict=False))
-    most = max(cells.width(head[-1]), room - used) if room else _LONGEST
+    head = ("name", "state", "since")
+    left = room - sum(max(map(cells.width, column)) for column in zip(head, *known, strict=True))
+    heading = "task" if room and left < cells.width(_ABOUT) else _ABOUT
+    most = max(cells.width(heading), left) if room else _LONGEST
     about = (markdown_table.cell(cells.cut(one_line(_line(state.row), _LONGEST), most)) for state in agents)
-    return markdown_table.table(head, ((*row, said) for row, said in zip(known, about, strict=True)))
+    return markdown_table.table((*head, heading), ((*row, said) for row, said in zip(known, about, strict=True)))
 
 
 def _line(row: AgentRow) -> str:
