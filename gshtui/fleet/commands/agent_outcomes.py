@@ -161,8 +161,6 @@ def _chosen(row: AgentRow, asked: OpenQuestion, wanted: str) -> QuestionChoice:
 
 
 _SETUP_LINES = 40
-_ONE_ROW = 48
-"""Cells of a row's words in the conversation of a terminal of 61 columns."""
 
 
 class AgentOutcomes:
@@ -180,7 +178,7 @@ class AgentOutcomes:
                 what = f"`spawn` starts one. Looked in the data folder {visible(str(self._fleet.data))}."
             return Outcome([], f"No agents here. {what}")
         plain = bare_columns(agent_tables.agents_table(found.agents))
-        return Outcome(data, agent_tables.agents_table(found.agents, _ONE_ROW), plain=plain, fits=True)
+        return Outcome(data, agent_tables.agents_table(found.agents, agent_tables.ONE_ROW), plain=plain, fits=True)
 
     def report(self, _invocation: Invocation, found: calls.AgentReport) -> Outcome:
         attach = self._fleet.attach_words(found.agent.row)

@@ -97,12 +97,15 @@ def commands(
             raise CommandError(f"There is no agent {wanted!r}.", hint=there)
         return state
 
-    async def agents(_invocation: Invocation, _parameters: NoParameters) -> Outcome:
+    async def agents(invocation: Invocation, _parameters: NoParameters) -> Outcome:
         await look()
         found = known()
         data = [agent_tables.state_json(state, attach(state.row)) for state in found]
-        table = agent_tables.agents_table(found) if found else "No agents here."
-        return Outcome(data, table, plain=markdown_table.bare_columns(table))
+        if not found:
+            return Outcome(data, "No agents here.")
+        whole = agent_tables.agents_table(found)
+        text = whole if invocation.caller.is_agent else agent_tables.agents_table(found, agent_tables.ONE_ROW)
+        return Outcome(data, text, plain=markdown_table.bare_columns(whole), fits=True)
 
     async def who(invocation: Invocation, parameters: WhoParameters) -> Outcome:
         await look()

@@ -17,6 +17,8 @@ from gshtui.text import cells, markdown_table, units
 from gshtui.text.sanitise import one_line
 from gshtui.text.version_order import oldest
 
+ONE_ROW = 48
+"""Cells of a row's words in the conversation of a terminal of 61 columns."""
 _ABOUT = "task or last line"
 _LONGEST = 200
 """Characters of what an agent is about."""
