@@ -23,9 +23,8 @@ from gshtui.providers.wire.provider_errors import ErrorOrigin, unreachable
 from gshtui.settings import git_info
 from gshtui.settings.loader import load
 from gshtui.ui.conversation.first_step import LARGE, first_step, from_home
-from gshtui.ui.kit.widgets.dialogs import InputScreen, Picker, PickerChoice
+from gshtui.ui.kit.widgets.dialogs import AskedChoice, InputScreen, Picker, PickerChoice
 from gshtui.ui.prompt.addressee import Addressee
-from gshtui.ui.prompt.secret_question import SecretScreen
 from gshtui.ui.settings.settings_feature import SettingsFeature
 from gshtui.ui.settings.setup_card import CardScreen, SetupCard
 from tests.kit.fake_hub import Answer
@@ -316,7 +315,7 @@ async def test_a_key_within_a_text_is_sent_only_if_the_person_says_so(form: str,
             before = [*hub.said, *hub.ran]
             await pilot.press("enter", "enter")
             await settled(pilot)
-            assert isinstance(app.screen, SecretScreen), "nobody can have read it"
+            assert isinstance(app.screen, AskedChoice), "nobody can have read it"
             assert "of-a-test" not in app.export_screenshot()
             for key in (answer, "enter") if answer == "down" else (answer,):
                 Keyboard(app).post(key)

@@ -291,6 +291,24 @@ class YesKeys:
         return isinstance(self._keys.click("once", "this", at), KeyChosen)
 
 
+class AskedChoice(Picker):
+    """A choice counts once the question could be read."""
+
+    def __init__(self, title: str, choices: Sequence[PickerChoice], *, empty: str, hint: str) -> None:
+        super().__init__(title, choices, empty=empty, hint=hint)
+        self._keys = YesKeys()
+        self._bound = BoundKeys()
+
+    def on_mount(self) -> None:
+        self.call_after_refresh(self._keys.show)
+
+    def on_key(self, event: events.Key) -> None:
+        chooses = event.key == "enter" or self._bound.action(self, event.key) == "choose"
+        if chooses and not self._keys.press("once", event.time):
+            event.stop()
+            event.prevent_default()
+
+
 class ConfirmScreen(Box[bool]):
     """`y` or the first button confirms; everything else cancels.
 
