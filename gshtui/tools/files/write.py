@@ -27,7 +27,7 @@ DESCRIPTION = """\
 Write a whole file; missing folders are created. Refused for a file that you have not read, or that changed since. \
 Leave nothing out, never `# … unchanged`. To change a part use `edit`."""
 HIDDEN = "[redacted]"
-"""What stands for a secret in what an agent is shown (`guard/secrets/redaction.py`, not loaded for this word)."""
+"""What stands for a secret in what an agent is shown (`text/secret_shapes.py`, not loaded for this word)."""
 LIMIT = 64 << 20
 """Largest file, in bytes, that `write` and `edit` handle."""
 _DIFFED = 4 << 20
