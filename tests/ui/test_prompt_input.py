@@ -290,17 +290,48 @@ async def test_a_draft_survives_and_is_gone_once_sent(home: Home, tmp_path: Path
     assert not list(home.state.glob("**/*.json"))
 
 
-async def test_keys_before_the_draft_is_read_go_on_behind_it(home: Home, tmp_path: Path) -> None:
+async def test_what_is_typed_before_the_draft_is_read_does_not_run_together_with_it(home: Home, tmp_path: Path) -> None:
     app = PromptHost(project=tmp_path)
     async with app.run_test() as pilot:
         await app.workers.wait_for_complete()
         await pilot.press(*"old ")
     again = PromptHost(project=tmp_path)
-    async with again.run_test() as pilot:
-        again.area.input.insert("new")  # as the first frame hands over what was typed meanwhile
+    again.area.input.text = "new"  # as the first frame hands over what was typed meanwhile
+    async with again.run_test(notifications=True) as pilot:
+        await again.workers.wait_for_complete()
+        await pilot.press("enter", "up", "up")
+        assert sent(again) == ["new"]
+        assert again.area.input.text == "old "
+        assert [one.message for one in again._notifications] == ["The draft from your last window is in the history."]
+
+
+async def test_a_draft_belongs_to_whom_it_was_typed_for(home: Home, tmp_path: Path) -> None:
+    own, review = Addressee("main"), Addressee("0002", "review", mail=True)
+    lobby = Addressee("main", call="lobby")
+    app = PromptHost(project=tmp_path)
+    async with app.run_test() as pilot:
+        await app.workers.wait_for_complete()
+        shown: list[str] = []
+        await pilot.press(*"for main")
+        for addressee in (review, lobby, own, review, lobby):
+            app.area.address(addressee)
+            shown.append(app.area.input.text)
+            if len(shown) < 3:
+                await pilot.press(*f"for {addressee.known_as}")
+        assert shown == ["", "", "for main", "for review", "for lobby"]
+        await pilot.press("ctrl+r")  # a search has put the draft aside
+        app.area.address(review)
+        await pilot.press("escape", "!")
+        assert app.area.input.text == "for review!"
+    again = PromptHost(project=tmp_path)
+    async with again.run_test(notifications=True) as pilot:
         await again.workers.wait_for_complete()
         await pilot.pause()
-        assert again.area.input.text == "old new"
+        assert again.area.input.text == "for main"
+        again.area.address(review)
+        assert again.area.input.text == "for review!"
+        [others, _] = [one.message for one in again._notifications]
+        assert "lobby" in others and "review" in others
 
 
 async def test_an_editor_without_a_terminal_says_so_and_keeps_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -344,6 +375,7 @@ async def test_a_message_to_an_agent_that_has_ended_stays_in_the_input() -> None
         await pilot.press("backspace")
         assert [one.message for one in app._notifications] == ["claude has ended · R in Agents restarts it."]
         app.area.input.address(Addressee("main"))
-        await pilot.press("enter")
+        assert app.area.input.text == ""
+        await pilot.press(*"go on", "enter")
         await pilot.pause()
         assert [event.text for event in app.events if isinstance(event, PromptSubmitted)] == ["go on"]

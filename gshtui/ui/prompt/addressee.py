@@ -35,6 +35,11 @@ class Addressee(msgspec.Struct, frozen=True):
     commands: tuple[ProgramCommand, ...] = ()
     """The commands that its program offers in prompts."""
 
+    @property
+    def key(self) -> str:
+        """What tells it from others that this window writes to; empty: the window's own agent."""
+        return f"#{self.call}" if self.call else self.agent if self.mail else ""
+
     def offers(self, name: str) -> bool:
         """Whether its program has a command whose first word this is."""
         return any(name == one.name.partition(" ")[0] for one in self.commands)
@@ -45,7 +50,7 @@ class Addressee(msgspec.Struct, frozen=True):
             return Content.assemble("in ", (_line(self.call, 40), "bold"), f" · {use or 'call'}")
         rest = [use] if use else [_line(word, 36) for word in (self.model, self.mode) if word]
         rest = ["ended", *([use] if use else [])] if self.ended else rest
-        return Content.assemble("to ", (self._name(), "bold"), *(f" · {word}" for word in rest))
+        return Content.assemble("to ", (self.known_as, "bold"), *(f" · {word}" for word in rest))
 
     def placeholder(self, width: int) -> str:
         """What the empty input says in one row of so many cells; 0: not known yet."""
@@ -62,16 +67,18 @@ class Addressee(msgspec.Struct, frozen=True):
         if not self.mail:
             return f"Ask for anything · {MEANS}"
         if self.program:
-            return f"Message {self._name()} (typed into its terminal) · {MEANS}"
-        return f"Ask {self._name()} for anything · {MEANS}"
+            return f"Message {self.known_as} (typed into its terminal) · {MEANS}"
+        return f"Ask {self.known_as} for anything · {MEANS}"
 
     @property
     def gone(self) -> str:
         """Why nothing can be sent to it, and what helps."""
-        return f"{self._name()} has ended · R in Agents restarts it"
+        return f"{self.known_as} has ended · R in Agents restarts it"
 
-    def _name(self) -> str:
-        return _line(self.name or self.agent, 40)
+    @property
+    def known_as(self) -> str:
+        """Its name in one line, or that of the call."""
+        return _line(self.call or self.name or self.agent, 40)
 
 
 def _line(text: str, most: int) -> str:

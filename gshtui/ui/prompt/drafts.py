@@ -1,4 +1,4 @@
-"""Drafts: text being typed survives a crash of the window and returns at the next start.
+"""Drafts: text being typed belongs to whom it is for, survives a crash of the window and returns at the next start.
 
 One slot for each window of a project, held by a file lock that dies with its process, so two windows never share a
 draft. Files are 0600 and replaced whole; they are written in threads shortly after each change, and every failure is an
@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 from textual.timer import Timer
 
 from gshtui.system.files import private_files
@@ -20,7 +21,7 @@ from gshtui.system.files.file_lock import try_lock
 from gshtui.system.files.private_files import open_reader
 from gshtui.system.json_types import is_object
 from gshtui.system.tasks import start_job
-from gshtui.ui.kit.widgets.folding_area import FoldingArea
+from gshtui.ui.kit.widgets.folding_area import FoldingArea, Folds
 
 SLOTS = 32
 
@@ -30,15 +31,21 @@ class PromptDraft(msgspec.Struct, frozen=True):
 
     text: str = ""
     folds: dict[int, str] = msgspec.field(default_factory=dict[int, str])
+    name: str = ""
+    """Whom it is for, in words."""
+
+
+KeptDrafts = dict[str, PromptDraft]
+"""A window's drafts by `Addressee.key`."""
 
 
 class DraftFile:
-    """A window's draft on disk. `open` takes a free slot; `close` gives it back."""
+    """A window's drafts on disk. `open` takes a free slot; `close` gives it back."""
 
     def __init__(self, path: Path, lock: int) -> None:
         self.path = path
         self._lock = lock
-        self._folded: dict[int, str] | None = None
+        self._folded: dict[str, dict[int, str]] = {}
 
     @classmethod
     def open(cls, folder: Path, project: Path) -> DraftFile:
@@ -59,38 +66,41 @@ class DraftFile:
     def _folds_path(self) -> Path:
         return self.path.with_suffix(".folds")
 
-    def read(self) -> PromptDraft | None:
-        """The stored draft; `None`: there is none, or it cannot be read (then it is set aside)."""
+    def read(self) -> KeptDrafts:
+        """The stored drafts; those that cannot be read are set aside."""
         try:
             kept = _object(self.path)
-            text = kept.get("text")
             folds = _object(self._folds_path) if kept.get("folds") else {}
-            if not isinstance(text, str):
-                raise ValueError("no text")
-            return PromptDraft(text, {int(number): str(folded) for number, folded in folds.items()})
+            return {whose: _draft(one, folds.get(whose, {})) for whose, one in _in_object(kept.get("drafts")).items()}
         except FileNotFoundError:
-            return None
+            return {}
         except ValueError:
             self.path.replace(self.path.with_suffix(".corrupt"))
-            return None
+            return {}
 
-    def write(self, draft: PromptDraft) -> None:
-        """Replace the stored draft, without secrets. Folded parts are written only if they have changed."""
+    def write(self, drafts: KeptDrafts) -> None:
+        """Replace the stored drafts, without secrets. Folded parts are written only if they have changed."""
         from gshtui.text.secret_shapes import without_tokens
 
-        if draft.folds and draft.folds != self._folded:
-            _replace(self._folds_path, {str(number): without_tokens(text) for number, text in draft.folds.items()})
-            self._folded = dict(draft.folds)
-        _replace(self.path, {"text": without_tokens(draft.text), "folds": bool(draft.folds)})
+        folds = {whose: dict(draft.folds) for whose, draft in drafts.items() if draft.folds}
+        if folds and folds != self._folded:
+            hidden = {
+                whose: {str(number): without_tokens(text) for number, text in parts.items()}
+                for whose, parts in folds.items()
+            }
+            _replace(self._folds_path, hidden)
+            self._folded = folds
+        texts = {whose: {"text": without_tokens(draft.text), "name": draft.name} for whose, draft in drafts.items()}
+        _replace(self.path, {"drafts": texts, "folds": bool(folds)})
 
     def remove(self) -> None:
-        """Delete the draft."""
+        """Delete the drafts."""
         self.path.unlink(missing_ok=True)
         self._folds_path.unlink(missing_ok=True)
-        self._folded = None
+        self._folded = {}
 
     def close(self) -> None:
-        """Release the slot; the draft stays for the next window."""
+        """Release the slot; the drafts stay for the next window."""
         os.close(self._lock)
 
 
@@ -99,10 +109,21 @@ def _object(path: Path) -> dict[str, object]:
 
     descriptor = private_files.open_existing(path)
     with open_reader(descriptor) as file:
-        read: object = json.loads(file.read())
-    if not is_object(read):
+        return _in_object(json.loads(file.read()))
+
+
+def _in_object(value: object) -> dict[str, object]:
+    if not is_object(value):
         raise ValueError("not an object")
-    return read
+    return value
+
+
+def _draft(kept: object, folds: object) -> PromptDraft:
+    fields = _in_object(kept)
+    if not isinstance(text := fields.get("text"), str):
+        raise ValueError("no text")
+    parts = {int(number): str(folded) for number, folded in _in_object(folds).items()}
+    return PromptDraft(text, parts, str(fields.get("name", "")))
 
 
 def _replace(path: Path, what: Mapping[str, object]) -> None:
@@ -113,31 +134,31 @@ def _replace(path: Path, what: Mapping[str, object]) -> None:
 
 
 class DraftKeeper:
-    """Stores the newest draft on disk, one write at a time, in threads. A failure is reported once and stops it."""
+    """Stores the newest drafts on disk, one write at a time, in threads. A failure is reported once and stops it."""
 
     def __init__(self, project: Path, failed: Callable[[str], None]) -> None:
         self._project = project
         self._failed = failed
         self._file: DraftFile | None = None
-        self._wanted: PromptDraft | None = None
+        self._wanted: KeptDrafts = {}
         self._pending = False
         self._task: asyncio.Task[None] | None = None
         self._broken = False
 
-    async def restore(self) -> PromptDraft | None:
-        """Take a slot; returns the draft that a dead window left in it."""
+    async def restore(self) -> KeptDrafts:
+        """Take a slot; returns the drafts that a dead window left in it."""
         try:
             self._file = await asyncio.to_thread(self._open)
             found = await asyncio.to_thread(self._file.read)
         except OSError as error:
             self._fail(error)
-            return None
+            return {}
         self._start()
         return found
 
-    def keep(self, draft: PromptDraft) -> None:
-        """Store the current text; an empty draft is removed."""
-        self._wanted = draft if draft.text else None
+    def keep(self, drafts: KeptDrafts) -> None:
+        """Store the current texts; empty ones are removed."""
+        self._wanted = {whose: draft for whose, draft in drafts.items() if draft.text}
         self._pending = True
         self._start()
 
@@ -162,12 +183,12 @@ class DraftKeeper:
     async def _sync(self, file: DraftFile) -> None:
         while self._pending and not self._broken:
             self._pending = False
-            draft = self._wanted
+            drafts = self._wanted
             try:
-                if draft is None:
-                    await asyncio.to_thread(file.remove)
+                if drafts:
+                    await asyncio.to_thread(file.write, drafts)
                 else:
-                    await asyncio.to_thread(file.write, draft)
+                    await asyncio.to_thread(file.remove)
             except OSError as error:
                 self._fail(error)
 
@@ -182,7 +203,8 @@ KEEP_AFTER = 0.4
 
 
 class Drafts:
-    """The draft of one area: stored on disk shortly after each change, and put aside while something else is shown.
+    """The drafts of one area, one for each that it writes to: stored on disk shortly after each change, and put aside
+    while something else is shown.
 
     Args:
         place: replaces the area's content with a text and its folded parts.
@@ -195,6 +217,10 @@ class Drafts:
         self._area = area
         self._place = place
         self._keeper = keeper
+        self._whose, self._name = "", ""
+        """Whom the area writes to: the key of its draft, and in words."""
+        self._others: KeptDrafts = {}
+        """What is written to others than this one."""
         self._timer: Timer | None = None
         self._aside: PromptDraft | None = None
         """The text put aside when something else took its place; a crash must not lose it."""
@@ -203,16 +229,40 @@ class Drafts:
         self._left: str | None = None
         """That, from when the window ended."""
 
-    async def restore(self) -> None:
-        """Restore the draft of a dead window."""
-        draft = await self._keeper.restore() if self._keeper is not None else None
-        if draft is None or not draft.text:
+    async def restore(self, remember: Callable[[str], None]) -> None:
+        """Restore the drafts of a dead window. `remember`: gets the draft for which there is no room, because the
+        person has begun to type.
+        """
+        if self._keeper is None:
             return
-        typed, folds = self._area.text, dict(self._area.folds.texts)
-        self._place(draft.text, draft.folds)
-        if typed and not folds:  # keys that came before the draft are appended to it
-            self._area.insert(typed, self._area.document.end, maintain_selection_offset=False)
-        self._area.notify("Restored the draft from your last window.", markup=False)
+        self._others = await self._keeper.restore() | self._others
+        draft = self._others.pop(self._whose, None)
+        names = [one.name for one in self._others.values()]
+        if names:
+            those = "A draft" if len(names) == 1 else f"{len(names)} drafts"
+            self._area.notify(f"{those} from your last window: open {', '.join(names)} to see.", markup=False)
+        if draft is None:
+            return
+        if self._area.text or self._aside is not None:
+            remember(Folds(draft.folds).expand(draft.text))
+            self._area.notify("The draft from your last window is in the history.", markup=False)
+        else:
+            self._place(draft.text, draft.folds)
+            self._area.notify("Restored the draft from your last window.", markup=False)
+
+    def turn_to(self, whose: str, name: str) -> None:
+        """Show what is written to this agent or call; what was written to the one before is kept for that one."""
+        self._name = name
+        if whose == self._whose:
+            return
+        before, self._whose = self._whose, whose
+        self._others[before] = self._aside or self._current()
+        draft = self._others.pop(whose, PromptDraft())
+        if self._aside is not None:
+            self._aside = draft
+        elif self._area.text or draft.text:
+            self._place(draft.text, draft.folds)
+        self.keep_soon()
 
     def leave(self) -> None:
         """Store everything now: the window ends, and what is written elsewhere goes with its widgets."""
@@ -240,12 +290,12 @@ class Drafts:
             draft = self._aside or self._current()
             beside = self.beside() if self._left is None else self._left
             if beside:
-                draft = PromptDraft("\n\n".join(filter(None, (draft.text, beside))), draft.folds)
-            self._keeper.keep(draft)
+                draft = replace(draft, text="\n\n".join(filter(None, (draft.text, beside))))
+            self._keeper.keep(self._others | {self._whose: draft})
 
     def _current(self) -> PromptDraft:
         text = self._area.text
-        return PromptDraft(text, self._area.folds.used(text))
+        return PromptDraft(text, self._area.folds.used(text), self._name)
 
     def set_aside(self) -> None:
         """Put the area's content aside for `bring_back`; content already aside stays."""
@@ -256,7 +306,7 @@ class Drafts:
         """Put texts before the content that is put aside; False: none is."""
         if (aside := self._aside) is None:
             return False
-        self._aside = PromptDraft("\n\n".join([*texts, aside.text] if aside.text else texts), aside.folds)
+        self._aside = replace(aside, text="\n\n".join([*texts, aside.text] if aside.text else texts))
         return True
 
     def take_aside(self) -> PromptDraft | None:

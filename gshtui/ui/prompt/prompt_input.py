@@ -55,8 +55,7 @@ class PromptInput(FoldingArea):
         project: where `@file` and drafts belong; the current folder unless given.
         completions: sources of completions at the cursor; `add_source` adds more.
         commands: names of commands and their parameters; may be set later.
-        popup: the list of candidates; the parent composes it.
-        keys: the sheet of keys, likewise.
+        popup, keys: the list of candidates and the sheet of keys; the parent composes them.
         keep_drafts: whether drafts are stored on disk.
     """
 
@@ -91,7 +90,7 @@ class PromptInput(FoldingArea):
     ]
 
     class Sent(Message):
-        """A text was sent, in full; for this folder's history."""
+        """A text, in full, for this folder's history."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -134,7 +133,6 @@ class PromptInput(FoldingArea):
         self._history = PromptHistory(self, self.popup, self.drafts, self.place)
         self._placing = False
         self._use = ""
-        """What else can be done with what is written."""
         self._lines = LineEditing(self)
         self._vi: ViEditing | None = None
         self._used: tuple[KeyUse, bool] = "writing", False
@@ -142,7 +140,6 @@ class PromptInput(FoldingArea):
         self._show_addressee()
         self.popup.changed = lambda: self.call_next(self._look_at_keys)  # once its candidates count
         self._cleared = False
-        """Whether the person knows how what was cleared comes back."""
         self.front_scroll: FrontScroll | None = None
         """What the keys for scrolling scroll; the window's screen sets it."""
 
@@ -152,7 +149,7 @@ class PromptInput(FoldingArea):
         return self._history.sent
 
     def on_mount(self) -> None:
-        self.run_worker(self.drafts.restore(), exit_on_error=False, group="draft")
+        self.run_worker(self.drafts.restore(self._remember), exit_on_error=False, group="draft")
 
     async def on_unmount(self) -> None:
         self._completion.cancel()
@@ -170,6 +167,7 @@ class PromptInput(FoldingArea):
         """Send prompts to this agent from now on."""
         if addressee != self.addressee:
             self.addressee = addressee
+            self.drafts.turn_to(addressee.key, addressee.known_as)
             self._show_addressee()
 
     def show_use(self, words: str) -> None:
@@ -199,7 +197,6 @@ class PromptInput(FoldingArea):
         self._look_at_keys()
 
     def changed(self) -> None:
-        """React to a change of the text."""
         if not self.is_mounted:
             return
         self.drafts.keep_soon()
@@ -254,7 +251,6 @@ class PromptInput(FoldingArea):
 
     @property
     def _is_prompt(self) -> bool:
-        """Whether what is written would go to the agent, if anything is."""
         target = route(self.value, self.commands, self.addressee.offers)
         return not self.addressee.call and isinstance(target, ToAgent | NothingToSend)
 
@@ -538,8 +534,12 @@ class PromptInput(FoldingArea):
         self.post_message(message)
         if isinstance(target, ToAgent):
             self._prompts[self.addressee.agent] = text
-        self.post_message(self.Sent(text))
+        self._remember(text)
         self.put_away(text)
+
+    def _remember(self, text: str) -> None:
+        self.past.add(text)
+        self.post_message(self.Sent(text))
 
     def put_away(self, text: str) -> None:
         """Empty it, since this text has been used; it is in the history."""
