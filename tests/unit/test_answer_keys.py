@@ -111,7 +111,7 @@ def test_a_number_that_answers_nothing_says_why() -> None:
         assert [offer.key for offer in every] == list("12345") and absent(every) == told
         assert [offer for offer in every if not offer.why] == list(offers(asks(rule, repeatable=repeatable)))
         assert [offer for offer in every if not offer.why] == [one for one in ANSWERS if one.choice not in told]
-        assert all(f"({why})" in list_of(every) for why in told.values())
+        assert all(f"({why})" in list_of(every) and why in line_of(every, 110) for why in told.values())
         assert re.findall(r"\d", line_of(every, 5)) == list("12345")
         keys = AnswerKeys()
         keys.show_question("q", choices(every), 0.0, absent=absent(every))

@@ -163,10 +163,10 @@ def worded(offered: Sequence[Offer], width: int) -> list[tuple[Offer, str]]:
         if left >= 0:
             break
     for at, (offer, words) in enumerate(found):
-        more = len(offer.words[0]) - len(words)
-        if offer.why and more <= left:
-            found[at] = offer, offer.words[0]
-            left -= more
+        room = left + len(words)
+        if offer.why and len(offer.why) <= room:
+            found[at] = offer, offer.words[0] if len(offer.words[0]) <= room else offer.why
+            left = room - len(found[at][1])
     return found
 
 

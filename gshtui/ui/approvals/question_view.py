@@ -98,7 +98,7 @@ class Answers(Static):
         self._marked = max(0, min(len(self._offered) - 1, self._marked))
         own = any(offer.choice == OPEN for offer in offered)
         line = worded(offered, width - 2 * len(offered))
-        if not own and (low or all(words in offer.words[:2] for offer, words in line)):
+        if not own and (low or all(offer.why or words in offer.words[:2] for offer, words in line)):
             row = Content(" " if low else "  ").join(self._row(offer, words) for offer, words in line)
             self.update(row)
             return len(row.wrap(max(1, width)))
