@@ -5,7 +5,9 @@ git identity. Used by the autouse fixture in `tests/conftest.py`; a test that ne
 """
 
 import asyncio
+import atexit
 import contextlib
+import itertools
 import os
 import shutil
 import signal
@@ -23,6 +25,12 @@ from gshtui.fleet.keeper.keeper import ends, running_keeper
 
 DEAD = "127.0.0.1:9"
 """An address of this machine where nothing listens (the discard port)."""
+
+_FOLDER = stat.S_IFDIR | 0o700
+_NUMBERS = itertools.count()
+_SPARE: dict[int, Path] = {}
+"""Process → the home of its last test that left it untouched: the next one has it under another name, since making and
+removing one is most of what a short test takes where `/tmp` is a disk."""
 
 _ENDING = 3.0
 """Seconds that a server may take to end after it was told to."""
@@ -86,9 +94,11 @@ class Home:
 
     @property
     def untouched(self) -> bool:
-        """Whether nothing was made there, as most tests make nothing."""
+        """Whether nothing was made or changed there, as most tests make nothing."""
         try:
-            return not any(map(os.listdir, self.folders))
+            beside, *inside = map(os.listdir, (self.path.parent, *self.folders))
+            modes = {os.lstat(folder).st_mode for folder in self.folders}
+            return len(beside) == len(inside) and not any(inside) and modes == {_FOLDER}
         except OSError:  # one is not there any more
             return False
 
@@ -120,22 +130,35 @@ def surroundings(environ: dict[str, str], home: Home) -> dict[str, str]:
 @contextlib.contextmanager
 def made_up_home() -> Iterator[Home]:
     """A fresh home and environment for this process and its children; everything is put back and removed after."""
-    base = "/tmp" if Path("/tmp").is_dir() else None  # short, also where the system's own temporary folder is long
-    root = Path(tempfile.mkdtemp(prefix="gsh-", dir=base)).resolve()
-    home = Home(root / "home", root / "config", root / "data", root / "state", root / "cache", root / "run")
-    for folder in home.folders:
-        folder.mkdir(mode=0o700)
+    home = _made()
     before = dict(os.environ)
     _become(surroundings(before, home))
     try:
         yield home
     finally:
         _become(before)
-        try:
-            for folder in (*home.folders, root):
-                folder.rmdir()
-        except OSError:  # something is in it, or has removed it
-            shutil.rmtree(root, ignore_errors=True)
+        if not home.untouched or _SPARE.setdefault(os.getpid(), home.path.parent) != home.path.parent:
+            shutil.rmtree(home.path.parent, ignore_errors=True)
+
+
+def _made() -> Home:
+    """Empty folders, by names that none had before."""
+    if (spare := _SPARE.pop(os.getpid(), None)) is not None:
+        root = spare.rename(spare.with_name(f"{spare.name.partition('.')[0]}.{next(_NUMBERS)}"))
+    else:
+        base = "/tmp" if Path("/tmp").is_dir() else None  # short, also where the system's own temporary folder is long
+        root = Path(tempfile.mkdtemp(prefix="gsh-", dir=base)).resolve()
+    home = Home(root / "home", root / "config", root / "data", root / "state", root / "cache", root / "run")
+    if spare is None:
+        for folder in home.folders:
+            folder.mkdir(mode=0o700)
+    return home
+
+
+@atexit.register
+def _remove_spare() -> None:
+    if (spare := _SPARE.pop(os.getpid(), None)) is not None:
+        shutil.rmtree(spare, ignore_errors=True)
 
 
 def servers_left(home: Home, *, within: float = _ENDING) -> list[Path]:

@@ -38,6 +38,24 @@ def test_personal_variables_are_gone_and_come_back(monkeypatch: pytest.MonkeyPat
     assert os.environ["TMUX"] == "/tmp/tmux-0/default,1,0"
 
 
+@pytest.mark.parametrize("change", [None, "file", "mode", "beside", "gone"])
+def test_the_next_home_is_the_last_one_under_another_name_if_that_was_left_untouched(change: str | None) -> None:
+    with made_up_home() as one:
+        mark = os.open(one.path, os.O_RDONLY)  # while it is open, no other folder has its number
+        if change == "file":
+            (one.state / "log").touch()
+        elif change == "mode":
+            one.cache.chmod(0o500)
+        elif change == "beside":
+            one.path.with_name("other").mkdir()
+        elif change == "gone":
+            one.config.rmdir()
+    with made_up_home() as other:
+        assert not one.path.parent.exists() and other.untouched
+        assert os.path.samestat(os.fstat(mark), other.path.stat()) == (change is None)
+    os.close(mark)
+
+
 async def test_a_server_that_outlives_its_test_is_seen_and_ended(home: Home) -> None:
     script = (
         "import signal, socket; server = socket.socket(socket.AF_UNIX); server.bind('tmux-0/gsh'); server.listen();"
