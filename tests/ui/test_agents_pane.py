@@ -378,3 +378,18 @@ async def test_one_number_of_what_waits_stands_everywhere_and_this_folders_agent
         app.bench.query_one(ApprovalsPane).action_turn(1)
         await settled(pilot)
         assert str(heading.content).startswith("◆ claude-3 in borealis: ") and "2 of 4" in str(heading.content)
+
+
+@pytest.mark.parametrize("leave", [("escape",), ("alt+1",), ("enter", "alt+1"), ("enter", "escape")])
+async def test_a_filter_ends_with_escape_or_where_one_leaves(leave: Sequence[str]) -> None:
+    app = Listening()
+    async with app.run_test(size=(120, 35)) as pilot:
+        pane = await begun(app, pilot, *MANY)
+        listed = len(pane.listing.placed)
+        await pilot.press("slash", *"zzqq")
+        await settled(pilot)
+        assert not pane.listing.placed
+        await pilot.press(*leave)
+        await settled(pilot)
+        assert len(pane.listing.placed) == listed
+        assert pane.has_focus is (leave[-1] == "escape")

@@ -14,6 +14,7 @@ from textual import events
 from textual.binding import BindingType
 from textual.content import Content
 from textual.timer import Timer
+from textual.widget import Widget
 
 from gshtui.bus.call_data import LOBBY, TYPES_FOR, TYPING, CallInfo
 from gshtui.bus.context_data import Iteration
@@ -128,6 +129,7 @@ class AgentsPane(Pane):
         bind("agents.end", "edge(True)"),
         bind("agents.menu", "want('agents.menu')"),
         bind("agents.filter", "filter"),
+        bind("transcript.search_end", "end_filter"),
         bind("agents.group", "group"),
         bind("agents.all", "everything"),
         *row_bindings("agents"),
@@ -181,6 +183,7 @@ class AgentsPane(Pane):
 
     def on_mount(self) -> None:
         self.set_interval(1.0, self.tick)
+        self.watch(self.screen, "focused", self._end_filter_outside)
 
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""
@@ -308,6 +311,19 @@ class AgentsPane(Pane):
             await self.mount(self.line)
         self.line.open()
         self._draw()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return bool(self._words) if action == "end_filter" else super().check_action(action, parameters)
+
+    def action_end_filter(self) -> None:
+        """List all agents again."""
+        if self.line is not None:
+            self.line.action_close()
+
+    def _end_filter_outside(self, focused: Widget | None) -> None:
+        """Who looks elsewhere misses nobody who waits."""
+        if self.line is not None and focused is not None and self not in focused.ancestors_with_self:
+            self.line.clear()
 
     def on_search_line_changed(self, message: SearchLine.Changed) -> None:
         message.stop()

@@ -97,7 +97,11 @@ class SearchLine(Horizontal):
     def action_step(self, step: int) -> None:
         self.post_message(self.Stepped(step))
 
-    def action_close(self) -> None:
+    def clear(self) -> None:
+        """Hide it, without its words."""
         self.display = False
         self.query_one(Input).clear()
+
+    def action_close(self) -> None:
+        self.clear()
         self.post_message(self.Closed())
