@@ -49,9 +49,9 @@ def draw_question(
     name = _called(state, request)
     view, answers = pane.query_one(QuestionView), pane.query_one(Answers)
     height, width = pane.screen.size.height, pane.size.width or pane.screen.size.width
-    low = height < _FRAMED
+    low, tiny = height < _FRAMED, height < 9
     pane.set_class(low, "-low")
-    pane.set_class(height < 9, "-tiny")
+    pane.set_class(tiny, "-tiny")
     inner = max(8, pane.content_size.width or width - 4)
     parts = question_parts(request)
     where = [text for _, text in wrapped_question([QuestionLine("detail", parts.where)], inner)] if parts.where else []
@@ -74,7 +74,7 @@ def draw_question(
     # Rather no words for what can't be answered, and few for what can, than little of the question.
     for short, every in ((low, True), (low, False), (True, False)):
         drawn = state.numbered if every else state.offered
-        rows = answers.offer(request.approval, drawn, inner, low=short, marks=marks)
+        rows = answers.offer(request.approval, drawn, inner, low=short, marks=marks, tiny=tiny)
         left = height // 2 - 1 - (0 if low else 2 + roomy) - len(where) - rows
         most = max(1, left)
         told = view.fit(inner, most, named=named, tail=False)

@@ -81,7 +81,9 @@ class Answers(Static):
         """Mark the next answer, or the previous one."""
         self._marked = max(0, min(len(self._offered) - 1, self._marked + step))
 
-    def offer(self, question: str, offered: Sequence[Offer], width: int, *, low: bool, marks: bool) -> int:
+    def offer(
+        self, question: str, offered: Sequence[Offer], width: int, *, low: bool, marks: bool, tiny: bool = False
+    ) -> int:
         """Show the possible answers; returns the rows they take.
 
         A program's own answers are never shortened. A number stands for the same answer in every question.
@@ -90,6 +92,7 @@ class Answers(Static):
             offered: those that can't be given say why.
             low: there is no room for a list.
             marks: `enter` gives the marked answer now.
+            tiny: there is room for one row alone; where no words fit, the keys have none.
         """
         if question != self._question:
             self._question, self._marked = question, 0
@@ -97,16 +100,15 @@ class Answers(Static):
         self._marks = marks
         self._marked = max(0, min(len(self._offered) - 1, self._marked))
         own = any(offer.choice == OPEN for offer in offered)
-        line = worded(offered, width - 2 * len(offered))
-        if not own and (low or all(offer.why or words in offer.words[:2] for offer, words in line)):
-            row = Content(" " if low else "  ").join(self._row(offer, words) for offer, words in line)
-            self.update(row)
-            return len(row.wrap(max(1, width)))
-        rows = (
-            [self._row(offer, words) for offer, words in rows_of(offered, width)]
-            if not own
-            else self._own(width, low=low)
-        )
+        line = worded(offered, width - 2 * len(offered) + low * (len(offered) - 1))
+        if own:
+            rows = self._own(width, low=low)
+        elif low and not tiny and not all(words for _, words in line):
+            rows = _packed([self._row(offer, offer.words[2]) for offer in offered], width)
+        elif low or all(offer.why or words in offer.words[:2] for offer, words in line):
+            rows = [Content(" " if low else "  ").join(self._row(offer, words) for offer, words in line)]
+        else:
+            rows = [self._row(offer, words) for offer, words in rows_of(offered, width)]
         self.update(Content("\n").join(rows))
         return sum(len(row.wrap(max(1, width))) for row in rows)
 
@@ -125,15 +127,7 @@ class Answers(Static):
             else row
             for row, words in zip(rows, more, strict=True)
         ]
-        if not low:
-            return answers
-        packed = answers[:1]
-        for answer in answers[1:]:
-            if packed[-1].cell_length + 1 + answer.cell_length <= width:
-                packed[-1] += Content(" ") + answer
-            else:
-                packed.append(answer)
-        return packed
+        return _packed(answers, width) if low else answers
 
     def rename_question(self, before: str, question: str) -> None:
         """The same question goes by another id: the mark stays where it is."""
@@ -159,6 +153,17 @@ class Answers(Static):
     def action_give(self, choice: str, question: str) -> None:
         """The person clicked an answer."""
         self.post_message(self.Clicked(choice, question, self._down))
+
+
+def _packed(answers: Sequence[Content], width: int) -> list[Content]:
+    """As many in a row as fit."""
+    packed = [*answers[:1]]
+    for answer in answers[1:]:
+        if packed[-1].cell_length + 1 + answer.cell_length <= width:
+            packed[-1] += Content(" ") + answer
+        else:
+            packed.append(answer)
+    return packed
 
 
 KINDS: tuple[str, ...] = get_args(LineKind)
