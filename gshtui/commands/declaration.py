@@ -164,8 +164,8 @@ class CommandError(ExpectedError):
 
     @property
     def drawn(self) -> str:
-        """The error with its place and a picture of it, in Markdown; the first word, which it names, needs neither."""
-        if self.position is None or (self.position.line, self.position.column) == (1, 1):
+        """The error with its place and a picture of it, in Markdown; what it names in a short line needs neither."""
+        if self.position is None or self.position.short or (self.position.line, self.position.column) == (1, 1):
             return str(self)
         return f"{self.message} {self.hint}".rstrip() + f"\n\nAt {self.position}:\n\n```\n{self.position.picture}\n```"
 

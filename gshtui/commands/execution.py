@@ -194,7 +194,7 @@ def opened_list(registry: Registry, line: str) -> str:
         if not stage.arguments and not name.startswith(stage.name):  # `agent spawn` is `spawn`
             return registry.get(stage.name).opens
         value = bound(registry, name)
-        lacks = value is not None and value.PICKS
+        lacks = isinstance(value, Parameters) and value.PICKS and not value.model_fields_set
     except CommandError:
         lacks = True
     word, *others = name.split()

@@ -504,7 +504,9 @@ def validate(command: AnyCommand, values: dict[str, Any], spans: Mapping[str, So
         return command.parameters.model_validate(values)
     except ValidationError as error:
         details = error.errors(include_url=False)
-        message = f"{command.name}: {'; '.join([_complaint(command, detail) for detail in details][:5])}."
+        complaints = [_complaint(command, detail) for detail in details][:5]
+        is_named = complaints[0].startswith(f"{command.name} ")
+        message = f"{'' if is_named else f'{command.name}: '}{'; '.join(complaints)}."
         wrong = [str(detail["loc"][0]) for detail in details if detail["loc"]]
         span = next((spans[name] for name in wrong if name in spans), None) if spans else None
         if span is not None:

@@ -144,11 +144,13 @@ class LinePosition(msgspec.Struct, frozen=True):
         line: number of the line, from 1.
         column: number of the character in it, from 1.
         picture: the line, and below it carets under what is wrong.
+        short: it is found without: there is one line, and no long one.
     """
 
     line: int
     column: int
     picture: str
+    short: bool = False
 
     def __str__(self) -> str:
         return f"line {self.line}, column {self.column}"
@@ -168,7 +170,8 @@ def position(source: str, span: SourceSpan) -> LinePosition:
     tail = "…" if len(fits) < len(line) - left else ""
     before = width(fits[: at - left]) + len(lead)
     marked = max(1, width(fits[at - left : max(span.end, start + 1) - first - left]))
-    return LinePosition(source.count("\n", 0, start) + 1, at + 1, f"{lead}{fits}{tail}\n{' ' * before}{'^' * marked}")
+    picture = f"{lead}{fits}{tail}\n{' ' * before}{'^' * marked}"
+    return LinePosition(source.count("\n", 0, start) + 1, at + 1, picture, line == source and fits == line)
 
 
 _PLAIN = re.compile(r"[^\s|;$\\'\"\[\]()<>&=,]+")

@@ -267,7 +267,8 @@ async def test_what_a_group_was_told_by_name_it_is_told_by_its_word(hub: Hub, li
         ("agent send agent=3 agent=4 is stuck", "agent send: agent is given twice"),
         ("workflow runs all", "workflow runs: unexpected 'all'. Write `--all`."),
         ("agent install X remove", "agent install: unexpected 'remove'. Write `--remove`."),
-        ("mode agent=3", "mode: mode is missing. Usage: mode <mode> [<agent>] or mode show|change …"),
+        ("mode bogus", "mode must be plan, ask, edit, auto, yolo or next, not 'bogus'. Usage"),
+        ("mode agent=3", "mode is missing. Usage: mode <mode> [<agent>] or mode show|change …"),
         ("workflow action=run args=x", "workflow run: name is missing. Usage: workflow run <name> [<args>]"),
         ("approvals keep 1 seen=x", "approvals keep: there is no parameter 'seen'"),
         ("mcp add kit --nothing uvx", "mcp add: there is no option --nothing"),
@@ -277,6 +278,10 @@ async def test_what_a_word_does_not_take_is_refused_in_a_sentence(hub: Hub, line
     with pytest.raises(UsageError) as caught:
         await hub.run(line)
     assert message in str(caught.value)
+    assert caught.value.drawn == str(caught.value), "a short line needs no picture of itself"
+    with pytest.raises(UsageError) as caught:
+        await hub.run(f"echo {'words ' * 20}; {line}")
+    assert "^" in caught.value.drawn
 
 
 @pytest.mark.parametrize(
@@ -297,6 +302,8 @@ async def test_what_a_word_does_not_take_is_refused_in_a_sentence(hub: Hub, line
         ("session show", ""),
         ("model use", "models"),
         ("model use sonnet", ""),
+        ("model sonnet", ""),
+        ("model no-such", ""),
         ("nothing of ours", ""),
     ],
 )
