@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from rich.style import Style
 from textual.color import Color
+from textual.widgets import Static
 
+from gshtui.ui.agents.spawn_dialog import SpawnOptions, SpawnScreen
 from gshtui.ui.kit.drawing.contrast import contrast
 from gshtui.ui.kit.widgets.dialogs import Picker, PickerChoice
 from gshtui.ui.prompt.prompt_input import PromptInput
@@ -70,6 +72,20 @@ async def test_a_box_takes_a_short_window_only_if_it_needs_it(rows: int) -> None
         await settled(pilot)
         box, entry = app.screen.query(".dialog").first().region, app.bench.input.region
         assert box.bottom <= entry.y if rows == 2 else box.height == 20
+
+
+@pytest.mark.parametrize("rows", range(4))
+async def test_a_form_has_all_its_rows_where_the_window_has_as_many(rows: int) -> None:
+    """However many rows the window has lost to others."""
+    app = Window()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await app.bench.mount(Static("\n".join("taken" for _ in range(rows))), before=app.bench.query_one("KeyBar"))
+        await settled(pilot)
+        app.push_screen(SpawnScreen(SpawnOptions()))
+        await settled(pilot)
+        box, start = app.screen.query(".dialog").first().region, app.screen.query_one("#start").region
+        assert start.height == 1 and start.bottom < box.bottom <= 24, (box, start)
 
 
 def _is_dimmed(style: Style | None) -> bool:

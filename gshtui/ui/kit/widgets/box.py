@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from textual.await_complete import AwaitComplete
+from textual.css.query import DOMQuery
 from textual.geometry import Region
 from textual.screen import ModalScreen, Screen
 from textual.strip import Strip
@@ -27,6 +28,8 @@ class Box(ModalScreen[_R]):
     _covers = range(0)
     _above = 0
     """Rows above the input."""
+    _least = _LEAST
+    """Of these, how many leave the input in sight."""
 
     _behind: Screen[Any] | None = None
     """The screen that a box which previews has taken the focus from."""
@@ -45,20 +48,27 @@ class Box(ModalScreen[_R]):
     def _stand_above_input(self, window: Screen[Any]) -> None:
         height = app_of(self).size.height
         above = min((one.region.y for one in window.query("#prompt") if one.region), default=height)
-        below = height - above if above >= _LEAST else 0
-        self.set_class(above < _LEAST, "-short")
+        below = height - above if above >= self._least else 0
+        self.set_class(above < self._least, "-short")
         if above != self._above:
             self._above = above
             self.remove_class("-covering")
         self.most_rows = height - below
-        for box in self.query_children(Widget).filter(".dialog").exclude(".-full"):
+        for box in self._boxes:
             box.styles.max_height = self.most_rows
             box.styles.margin = (0, 0, below, 0)
+
+    @property
+    def _boxes(self) -> DOMQuery[Widget]:
+        return self.query_children(Widget).filter(".dialog").exclude(".-full")
 
     def _cover_rows(self, _: Screen[Any]) -> None:
         box = next((one.region for one in self.query_children(".dialog")), Region())
         if self.has_class("-short") and box.height > self._above:
             self.add_class("-covering")  # no part of the input is seen without the rest
+        elif any(one.virtual_size.height > one.size.height for one in self._boxes):
+            self._least = max(self._least, self._above + 1)  # rather the box with all its rows than the input
+            self._stand_above_input(app_of(self).screen_stack[0])
         covers = range(box.y, box.bottom)
         if covers != self._covers:
             self._covers = covers
