@@ -32,7 +32,7 @@ ANSWERS = {
     "git_worktree diff /src/aurora-lexer": Answer(DIFF),
 }
 LOSSES = [
-    "It is at work: May it edit src/lexer.py?.",
+    "Its question is not answered.",
     "Its worktree lexer holds 2 files not committed (src/lexer.py, tests/test_lexer.py).",
 ]
 QUESTIONS = {KillAgent(agent="0002"): kill_question(CLAUDE, LOSSES)}

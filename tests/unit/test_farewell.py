@@ -54,7 +54,8 @@ def test_agents_that_outlive_the_window_are_counted_and_those_that_ask_too() -> 
     def one(id: str, status: str, **row: Any) -> AgentRow:
         return AgentRow(id=id, name=id, runtime="tmux", status=status, home="/p", **row)
 
-    rests, asks = one("2", "idle"), one("3", "waiting", needs_you=True)
+    rests, asks, works = one("2", "idle", unread=1), one("3", "waiting", needs_you=True), one("4", "tool")
     assert said(one("1", "done"), replace(asks, home="/other")) == ""
-    assert said(rests) == "1 agent still running: `gsh-tui agent ls` to list them.\n"
-    assert said(rests, asks).startswith("2 agents still running, 1 of them needs you: ")
+    assert said(rests) == "1 agent open (none working): `gsh-tui agent ls` to list them.\n"
+    assert said(rests, asks).startswith("2 agents open (1 needs you): ")
+    assert said(rests, asks, works, one("5", "thinking")).startswith("4 agents open (2 working, 1 needs you): ")

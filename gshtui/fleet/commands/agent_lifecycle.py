@@ -16,7 +16,7 @@ def kill_question(row: AgentRow, losses: list[str]) -> Question:
     return Question(
         calls.KillAgent(agent=row.id, yes=bool(losses)),
         f"Kill {row.name} ({row.id})?",
-        f"It is {_state(row)}",
+        f"It {_state(row)}",
         "Kill",
         losses=tuple(losses),
         note="Undo with u within 60 s, if the process has not exited. Its files and conversation are kept.",
@@ -47,7 +47,7 @@ def setup_question(planned: SetupPlan, agreed: Returns[object], otherwise: Retur
 
 def _state(row: AgentRow) -> str:
     doing = f" · {row.doing}" if row.doing else ""
-    return f"{row.status}{doing}"
+    return f"{row.state}{doing}" if row.state == "needs you" else f"is {row.state}{doing}"
 
 
 class AgentLifecycle:

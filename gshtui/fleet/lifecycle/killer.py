@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.agent_data import AT_WORK, AgentRow
 from gshtui.bus.agent_reducer import needs_person
 from gshtui.bus.events.fleet_events import AgentKilled, AgentRestored
 from gshtui.bus.events.hub_events import Noticed
@@ -60,8 +60,8 @@ class Killer:
         if is_over(row):
             return await self._context.launcher.unsaved(row)
         found: list[str] = []
-        if row.status in ("thinking", "tool", "waiting"):
-            found.append(f"It is {'waiting' if row.status == 'waiting' else 'working'}: {row.doing or row.status}.")
+        if row.status in AT_WORK:
+            found.append("Its question is not answered." if row.status == "waiting" else "Its turn is not finished.")
         server = str(socket_of(row.argv) or "")
         below = [] if row.place else await asyncio.to_thread(process_tree.below, row.pid, row.pid_started, server)
         # With tools elsewhere, all it has is ssh.

@@ -64,14 +64,16 @@ def run(
 
 
 def staying(state: AgentsState) -> str:
-    """How many agents of this folder run without the window, and how many of them ask, in a row; empty: none run."""
+    """How many agents of this folder run without the window, and how they are, in a row; empty: none run."""
     here = [one for one in state.agents.values() if one.row.home in ("", state.home)]
     running = [one for one in here if one.terminal and not one.ended and not one.killed_until]
     if not running:
         return ""
     asks = sum(one.waits_now for one in running)
-    need = f", {asks} of them {'needs' if asks == 1 else 'need'} you" if asks else ""
-    return f"{units.counted(len(running), 'agent')} still running{need}: `gsh-tui agent ls` to list them.\n"
+    works = sum(one.busy and not one.waits_now for one in running)
+    counts = {f"{works} working": works, f"{asks} {'needs' if asks == 1 else 'need'} you": asks}
+    how = ", ".join(words for words, count in counts.items() if count) or "none working"
+    return f"{units.counted(len(running), 'agent')} open ({how}): `gsh-tui agent ls` to list them.\n"
 
 
 def farewell(agent: AgentView | None, *, goes_on: bool = False) -> str:
