@@ -2,8 +2,9 @@
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
-from textual.widgets import OptionList
+from textual.widgets import OptionList, Static
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.declaration import CommandError, Question
@@ -124,15 +125,27 @@ async def test_a_merge_is_confirmed_and_the_tab_looks_again() -> None:
         assert ran(app)[-1] == WritePatch(path=PATH)
 
 
-async def test_of_a_long_path_the_end_and_the_counts_are_seen() -> None:
-    first = replace(DIFF.files[0], path="deep/" * 60 + "end.py")
+@pytest.mark.parametrize("size", [(61, 20), (80, 24), (100, 30), (140, 40)])
+async def test_of_a_long_path_the_end_and_the_counts_are_seen(size: tuple[int, int]) -> None:
+    first = replace(DIFF.files[0], path="deep/" * 60 + "end.py", status="added")
     app = Window(answers={LINE: Answer(replace(DIFF, files=(first, *DIFF.files[1:])))})
-    async with at_rest(app, (80, 24)) as pilot:
+    async with at_rest(app, size) as pilot:
         app.post_message(OpenChanges(PATH))
         await settled(pilot)
         view = app.bench.deck.query_one(DiffPane).view
-        (row,) = (text for y in range(view.size.height) if "end.py" in (text := view.render_line(y).text))
-        assert row.strip().startswith("…") and f"end.py  +{first.added} −{first.removed}" in row
+        rows = [strip.text for strip in app.bench.drawn()[view.region.y : view.region.bottom]]
+        (row,) = (row[view.region.x :] for row in rows if "end.py  +" in row)
+        assert row.strip().startswith("…") and f"end.py  +{first.added} −{first.removed}  new" in row
+
+
+async def test_without_changes_no_key_is_named_that_does_nothing() -> None:
+    app = Window(answers={LINE: Answer(replace(DIFF, files=()))})
+    async with at_rest(app, (120, 35)) as pilot:
+        app.post_message(OpenChanges(PATH))
+        await settled(pilot)
+        assert "No changes" in str(app.bench.deck.query_one(".diff-says", Static).content)
+        own = {key.binding.action for key in app.screen.active_bindings.values() if isinstance(key.node, DiffPane)}
+        assert own == {"reload", "close"}
 
 
 async def test_two_columns_where_there_is_room_and_the_place_is_kept() -> None:

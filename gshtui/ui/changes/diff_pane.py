@@ -173,6 +173,10 @@ class DiffPane(TabPane):
         self.view.display = bool(self.document.files) and (wide or not shown)
         self._says.display = not self.document.files
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        does_nothing = action in ("want", "files", "copy", "copy_all") and not self.document.files
+        return False if does_nothing else super().check_action(action, parameters)
+
     def action_reload(self) -> None:
         """Fetch the changes again."""
         self.run_worker(self._load(), exit_on_error=False, exclusive=True, group="diff")
@@ -193,6 +197,7 @@ class DiffPane(TabPane):
         self.show_comments(self.comments)
         had = self._list.has_focus
         self._place()
+        self.refresh_bindings()
         if not had and self.view.display and (self.has_focus_within or app_of(self).focused is None):
             self.view.focus()
         self._head()

@@ -86,7 +86,7 @@ class ChangesView(ScrollView, inherit_bindings=False):
         """Whether two columns are wanted in this tab; `None`: the settings say."""
         self._layout = DiffLayout()
         self._arranged_for = 0
-        """The width in cells that comments are wrapped for."""
+        """The cells that comments are wrapped for."""
         self._painter = DiffPainter((), self._page, self._path_at)
 
     @property
@@ -147,7 +147,7 @@ class ChangesView(ScrollView, inherit_bindings=False):
 
     def _arrange(self, columns: bool) -> None:
         """Lay the lines out again: other rows, other comments, another width."""
-        room = max(8, self.size.width - GUTTER - self._lead - len(_COMMENT))
+        room = max(8, self._room - self._lead - len(_COMMENT))
         colours = self._page.palette
         shown: list[ShownComment] = []
         for number, (rows, text) in enumerate(self._comments):
@@ -159,8 +159,13 @@ class ChangesView(ScrollView, inherit_bindings=False):
             if rows:
                 shown.append(ShownComment(number, max(rows), lines))
         self._layout = DiffLayout(self.document.rows, shown, columns=columns)
-        self._arranged_for = self.size.width
+        self._arranged_for = self._room
         self._lines = {}
+
+    @property
+    def _room(self) -> int:
+        """Cells of a row, without what stands before it and the scroll bar behind it."""
+        return self.scrollable_content_region.width - GUTTER
 
     @property
     def _lead(self) -> int:
@@ -200,6 +205,9 @@ class ChangesView(ScrollView, inherit_bindings=False):
         self._wanted = not self.split
         self._measure()
 
+    def on_mount(self) -> None:
+        self.watch(self, "show_vertical_scrollbar", self._measure)
+
     def on_resize(self, _event: events.Resize) -> None:
         self._measure()
 
@@ -209,11 +217,11 @@ class ChangesView(ScrollView, inherit_bindings=False):
             self._restyle()
 
     def _measure(self) -> None:
-        room = self.size.width - GUTTER
+        room = self._room
         row, here = self._layout.row_at(self.scroll_offset.y), self._layout.row_at(self._y)
         longest = min(WIDEST, self.document.longest + self.document.digits + 4)
         was, wide = self.split, self._has_columns(room, longest)
-        if wide != was or (self._comments and self.size.width != self._arranged_for):
+        if wide != was or (self._comments and room != self._arranged_for):
             self._arrange(wide)
             self._y = self._layout.y_of(here)
         # In two columns each scrolls sideways, by as much as its lines are longer than it.
@@ -223,7 +231,7 @@ class ChangesView(ScrollView, inherit_bindings=False):
             self._page = Page(width, self._page.palette, self._page.code)
             self._renew()
         self._restyle()
-        self.virtual_size = Size(width + GUTTER if hidden else self.size.width, self._layout.count)
+        self.virtual_size = Size(GUTTER + (width if hidden else room), self._layout.count)
         if self.split != was:
             self.scroll_to(y=self._layout.y_of(row), animate=False)
             self._anchor = None
@@ -283,7 +291,7 @@ class ChangesView(ScrollView, inherit_bindings=False):
     def _drawn(self, row: int) -> StyledLine:
         if (comment := self._layout.comment_line(row)) is not None:
             return comment
-        pair, room = self._layout.sides(row), self.size.width - GUTTER
+        pair, room = self._layout.sides(row), self._room
         if pair.left is not None and (shown := self.document.rows[pair.left]).kind == "file":
             # The end of a long path: its name, and how much has changed.
             return StyledLine([Segment(fit_left(literal(shown.text), room)[0], self._page.palette.strong)])
