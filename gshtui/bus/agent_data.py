@@ -32,6 +32,8 @@ REMOTE = "ssh://"
 """How the tmux server of an agent on another machine begins: `ssh://HOST/NAME`."""
 AT_WORK: tuple[str, ...] = ("thinking", "tool", "waiting")
 """Statuses in which an agent is in a turn."""
+_STOPS = {"interrupted": "interrupted", "error": "failed"}
+"""How turns end that come to nothing, and what people read for that."""
 _STATES = {"tool": "working", "waiting": "needs you"}
 
 
@@ -309,6 +311,8 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     ended: float = 0.0
     exit_status: int | None = None
     report: str = ""
+    stop: str = ""
+    """How its last turn ended, as of `TurnFinished`."""
     reported: bool = False
     """The parent has received the report."""
     parent_session: str = ""
@@ -362,7 +366,7 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     @property
     def finished(self) -> bool:
         """It rests, and nobody has read what it came to."""
-        return self.status == "idle" and self.unread > 0 and not self.killed
+        return self.status == "idle" and self.unread > 0 and not self.killed and self.stop not in _STOPS
 
     @property
     def state(self) -> str:
@@ -371,6 +375,8 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
             return "killed" if self.killed else "needs you"
         if self.finished:
             return "done"
+        if self.status == "idle" and self.stop in _STOPS:
+            return _STOPS[self.stop]
         return "retrying" if self.retrying and self.status == "thinking" else state_word(self.status)
 
     @property
@@ -380,7 +386,7 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
             return "prompt not sent"
         if self.status == "failed" and self.exit_status and self.kind != "native":
             return f"{self.state} · exit {self.exit_status}"
-        news = self.unread and not self.finished and self.state != "needs you"
+        news = self.unread and not self.finished and self.state not in ("needs you", *_STOPS.values())
         return f"{self.state} · {self.unread} new" if news else self.state
 
     @property

@@ -85,9 +85,9 @@ def apply_event(row: AgentRow, event: Event) -> AgentRow:
             return _with_usage(row, event)
         case ProviderRetried():
             return replace(row, retrying=True, doing=event.why)
-        case TurnFinished() if report := (event.text or event.error or _WITHOUT_WORDS.get(event.stop, "")):
-            report = report[:REPORT_LENGTH]
-            return replace(row, report=report, session=event.session or row.session)
+        case TurnFinished():
+            report = (event.text or event.error or _WITHOUT_WORDS.get(event.stop, row.report))[:REPORT_LENGTH]
+            return replace(row, report=report, stop=event.stop, session=event.session or row.session)
         case PromptUnsent():
             return _asked_about(row, event.question)
         case MessagesHeldUp():
@@ -156,4 +156,4 @@ def _in_conversation(row: AgentRow, session: str) -> AgentRow:
     """In a new conversation the figures start from zero; an agent in a terminal keeps its own."""
     if row.runtime == "tmux":
         return replace(row, session=session)
-    return replace(row, session=session, context=0, tokens=0, cost=0.0, report="")
+    return replace(row, session=session, context=0, tokens=0, cost=0.0, report="", stop="")

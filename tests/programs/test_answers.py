@@ -79,3 +79,19 @@ async def test_where_no_transcript_tells_it_the_screen_does_and_that_is_said(sta
     shown = await stage.command("agent show", agent=stage.id, answer=True)
     assert shown.data["source"] == "screen"
     assert "Hello. I am here." in shown.data["answer"]
+
+
+@pytest.mark.programs("claude", "codex", "opencode", "gemini", "vibe", "qwen")
+async def test_a_turn_that_was_refused_has_no_earlier_answer(stage: Stage) -> None:
+    heard = EventLog(stage.hub.bus)
+    await stage.status("idle")
+    await stage.command("agent send", agent=stage.id, text="Good day to you", wait=True, timeout=90)
+    await stage.still()
+    await stage.command("agent send", agent=stage.id, text="do:touch")
+    await stage.status("waiting")
+    await stage.until(stage.waits, bool)
+    await stage.pressed("Escape")
+    await stage.status("idle", "quiet")
+    row = await stage.until(stage.look, lambda row: row.report.strip() != HELLO)
+    stops = stage.program.name in ("claude", "codex", "opencode")  # the others go on, or tell it as an end
+    assert (row.state == "interrupted") is stops, heard.of(TurnFinished)

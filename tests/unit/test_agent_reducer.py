@@ -1,5 +1,7 @@
 """One reducer for every agent's row: figures, conversations, and what ends an agent in a terminal."""
 
+from msgspec.structs import replace
+
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.agent_reducer import REPORT_LENGTH, apply_event, differences, local_row
 from gshtui.bus.event import Event
@@ -76,6 +78,9 @@ def test_what_else_events_say() -> None:
     failed = TurnFinished(agent="main", session="s", turn="t", stop="error", error="no key")
     stopped = TurnFinished(agent="main", session="s", turn="t", stop="interrupted")
     assert [after(LOCAL, failed).said, after(LOCAL, failed, stopped).said] == ["no key", "Interrupted."]
+    rests = replace(after(LOCAL, stopped), status="idle", unread=1)
+    assert after(rests, long).state == "done"
+    assert (rests.state_words, rests.finished, after(rests, failed).state) == ("interrupted", False, "failed")
     asked = ApprovalRequested(approval="a", agent="main", session="s", call="c", tool="bash", effect="x", subject="ls")
     changed = apply_event(LOCAL, asked)
     assert differences(LOCAL, changed) == {"needs_you": True}

@@ -77,7 +77,8 @@ async def test_a_program_that_only_looked_idle_is_still_in_its_turn(
     follows._statuses[KEY] = known
     await follows._answer(KEY, ROW, SPELL)
     await bus.drained()
-    assert [event.text for event in heard.of(TurnFinished)] == (["I make the file."] if told else [])
+    stop = "end" if over else "interrupted"
+    assert [(one.text, one.stop) for one in heard.of(TurnFinished)] == ([("I make the file.", stop)] if told else [])
     assert follows._worked == ({} if told else {"a": SPELL}), "its end will be seen"
 
 

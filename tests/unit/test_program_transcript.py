@@ -574,6 +574,22 @@ def test_what_aider_writes_is_read_as_it_was_said(tmp_path: Path, turns: list[tu
     assert said[len(said) - len(end) :] == end
 
 
+@pytest.mark.parametrize("mark", ["[Request interrupted by user for tool use]", "<turn_aborted>\nThe user did it."])
+def test_what_a_program_notes_where_a_turn_was_stopped_is_no_prompt(mark: str) -> None:
+    book = program_transcript.TranscriptBuilder(Path("x"), "claude")
+    book.add_text("user", "Do it", 3.0, "m3")
+    book.add_text("assistant", "I do it.", 4.0, "m4")
+    going = turn_of(book.transcript)
+    book.add_text("user", mark, 5.0, "m5")
+    stopped = turn_of(book.transcript)
+    assert going is not None and stopped is not None
+    assert (going.message, going.stopped) == ("m3", False)
+    assert (stopped.message, stopped.stopped, stopped.answer) == ("m3", True, "I do it.")
+    book.add_text("user", "Do this, then", 6.0, "m6")
+    after = turn_of(book.transcript)
+    assert after is not None and (after.message, after.stopped) == ("m6", False)
+
+
 def test_the_answer_of_a_turn_is_what_was_said_since_its_last_call() -> None:
     turn = turn_of(codex_transcript.read(FIXTURES / "codex.jsonl"))
     assert turn is not None

@@ -22,6 +22,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, SourcesDisagreed, Status, TurnFinished
 from gshtui.bus.events.fleet_events import MessageSubmitted, MessageTyped
 from gshtui.bus.events.hub_events import Noticed
+from gshtui.bus.messages import Stop
 from gshtui.fleet.core.agent_programs import Programs
 from gshtui.fleet.core.fleet_context import FleetContext
 from gshtui.fleet.lifecycle.asked_questions import AskedQuestions
@@ -482,14 +483,17 @@ class AgentFollower:
             self._answered(row.id, report, "report")
             return
         asked = session.last_input
-        turn = await self._finished_turn(row, spell.began)
+        last = await self._last_turn(row, spell.began)
+        turn = last if last is not None and last.answer.strip() else None
         if status is not None and self._statuses.get(key) is status and _goes_on(status.known, turn):
             later = self._worked.get(row.id, spell)
             self._worked[row.id] = _Spell(min(spell.began, later.began), doubted=spell.doubted and later.doubted)
             return  # it only looked idle for a moment
+        cut = last is not None and not spell.doubted and (last.stopped or not last.over)
+        stop = "interrupted" if cut else "end"
         if turn is not None:
             self._start_count(key, row)
-            self._publish_turn(session, row, turn)
+            self._publish_turn(session, row, turn, stop)
             return
         if report or session.last_input is not asked:
             return  # a later text was entered meanwhile, and what is on the screen is its answer
@@ -497,20 +501,20 @@ class AgentFollower:
             said = await session.answer()
         except SessionError:
             return  # its terminal is gone, which the next look tells
-        if said.strip():
-            self._answered(row.id, said, "screen")
+        if said.strip() or stop != "end":
+            self._answered(row.id, said, "screen", stop=stop)
 
-    async def _finished_turn(self, row: AgentRow, began: float) -> TurnText | None:
-        """The turn that has just ended, by the program's transcript; `None` where only the screen tells of it."""
+    async def _last_turn(self, row: AgentRow, began: float) -> TurnText | None:
+        """The turn that has just ended or stopped, by the program's transcript; `None`: only the screen tells of it."""
         await self._bind(row)
         turn: TurnText | None = None
         for _ in range(_WRITTEN_LOOKS):  # some programs write it down a moment after they show it
             turn = await self._new_turn(row, began)
             now = self._context.rows.get(row.id)
-            if now is None or not now.external_id or (turn is not None and turn.over):
+            if now is None or not now.external_id or (turn is not None and (turn.over or turn.stopped)):
                 break
             await asyncio.sleep(_WRITTEN_EVERY)
-        return turn if turn is not None and turn.answer.strip() else None
+        return turn
 
     async def _new_turn(self, row: AgentRow, began: float) -> TurnText | None:
         """The last turn in its transcript, if it can be the one that began then (epoch seconds; 0: unknown)."""
@@ -521,15 +525,15 @@ class AgentFollower:
         told = self._told.get(row.id, _NOTHING_TOLD)
         return None if told.is_of(turn) and told.at < began else turn  # the one before is no news
 
-    def _publish_turn(self, session: CliSession, row: AgentRow, turn: TurnText) -> None:
+    def _publish_turn(self, session: CliSession, row: AgentRow, turn: TurnText, stop: Stop = "end") -> None:
         """Publish a turn's answer, once."""
         if not self._told.get(row.id, _NOTHING_TOLD).is_of(turn):
             session.forget_input()
-            self._answered(row.id, turn.answer, "transcript", turn.message)
+            self._answered(row.id, turn.answer, "transcript", turn.message, stop)
 
-    def _answered(self, agent: str, text: str, source: AnswerSource, message: str = "") -> None:
+    def _answered(self, agent: str, text: str, source: AnswerSource, message: str = "", stop: Stop = "end") -> None:
         self._told[agent] = _ToldAnswer(text, time.time(), message)
-        event = TurnFinished(agent=agent, session="", turn="", stop="end", text=text, source=source)
+        event = TurnFinished(agent=agent, session="", turn="", stop=stop, text=text, source=source)
         self._context.bus.publish(event)
 
     async def _bind_late(self, key: _Key, row: AgentRow) -> None:

@@ -172,6 +172,8 @@ class CodexThreads:
         for item in objects(turn.get("items")):
             if string(item.get("type")) == "agentMessage" and string(item.get("text")):
                 thread.said = plain(string(item.get("text"))[:_MOST_SAID])
+        if string(turn.get("status")) == "interrupted":
+            thread.said = ""  # it is no answer
         if trouble := string(obj(turn.get("error")).get("message")):
             thread.trouble = one_line(trouble, _DOING)
         over = string(turn.get("id"))

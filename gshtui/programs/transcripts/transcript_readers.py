@@ -78,9 +78,17 @@ def transcript_file(wanted: TranscriptQuery, environ: Mapping[str, str]) -> Path
     return found if isinstance(found, Path) else None
 
 
+_STOPS = ("[Request interrupted by user", "<turn_aborted>")
+"""How messages begin that Claude and Codex add where a person has stopped a turn."""
+
+
 def _is_said(entry: TranscriptEntry) -> bool:
     """Whether a person said this; programs add messages of their own at the start."""
-    return entry.role == "user" and entry.kind == "text"
+    return entry.role == "user" and entry.kind == "text" and not entry.text.startswith(_STOPS)
+
+
+def _tells_stop(entry: TranscriptEntry) -> bool:
+    return entry.role == "user" and entry.kind == "text" and entry.text.startswith(_STOPS)
 
 
 class TurnText(msgspec.Struct, frozen=True):
@@ -108,6 +116,8 @@ class TurnText(msgspec.Struct, frozen=True):
     """The transcript, where it is one file."""
     helped: bool = False
     """Helpers that the program has started are at work."""
+    stopped: bool = False
+    """A person interrupted it, as its transcript says."""
 
     def answers(self, text: str) -> bool:
         """Whether this text is what was asked, however its white space was changed on the way."""
@@ -191,8 +201,9 @@ def turn_of(found: ProgramTranscript, *, timed: bool = False) -> TurnText | None
         return None
     said: list[str] = []
     answer: list[str] = []
-    over = False
+    over = stopped = False
     for entry in found.entries[begun + 1 :]:
+        stopped = stopped or _tells_stop(entry)
         if entry.role == "assistant" and entry.kind == "text":
             said.append(entry.text.strip("\n"))
             answer = [*(answer if over else ()), said[-1]]  # what it said before it went to work is not its answer
@@ -205,5 +216,15 @@ def turn_of(found: ProgramTranscript, *, timed: bool = False) -> TurnText | None
     final = found.ended is True
     text = "\n\n".join(answer)
     return TurnText(
-        first.message, first.at, first.text, tuple(said), text, over, written, final, timed, helped=found.helped
+        first.message,
+        first.at,
+        first.text,
+        tuple(said),
+        text,
+        over,
+        written,
+        final,
+        timed,
+        helped=found.helped,
+        stopped=stopped,
     )
