@@ -21,11 +21,14 @@ async def opened(app: FakeTerminalWindow, pilot: Pilot[int], size: tuple[int, in
     await wait_until(pilot, lambda: app.hub is not None)
     app.post_message(OpenTerminal("0001"))
     await wait_until(pilot, lambda: app.terminal.sizes)
+    await settled(pilot)
+    view = app.screen.query_one(TerminalView)
+    await wait_until(pilot, lambda: app.terminal.sizes[-1] == tuple(view.text_size))
     rows = WORKING if size[1] > 40 else SHELL
     y = len(rows) - (3 if rows is WORKING else 1)
     app.terminal.show(rows, cursor_x=22, cursor_y=y)
     await settled(pilot)
-    return app.screen.query_one(TerminalView)
+    return view
 
 
 @screens(light=True)

@@ -364,7 +364,7 @@ async def test_a_terminal_behind_another_tab_follows_the_window(asks: bool) -> N
         behind = app.terminal.sizes[-1]
         app.bench.deck.turn(1)
         await wait_until(pilot, lambda: view.size.width > 50)
-        await pilot.pause(0.1)
+        await rested(pilot)
         assert behind == app.terminal.sizes[-1] == (view.text_size.width, 20 if asks else view.text_size.height)
 
 
