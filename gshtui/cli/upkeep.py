@@ -108,6 +108,6 @@ def uninstall(data: bool, yes: bool, as_json: bool) -> int:
     program itself is removed.
     """
     from gshtui.cli.root import run
-    from gshtui.headless.program.own_removal import uninstall as do
+    from gshtui.headless.program.own_update import uninstall as do
 
     return do(run, data=data, yes=yes, as_json=as_json)

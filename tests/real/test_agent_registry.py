@@ -18,9 +18,8 @@ from gshtui import __version__
 from gshtui.fleet.core.agent_programs import find_program
 from gshtui.fleet.core.fleet_context import FleetError
 from gshtui.programs.acp import agent_registry
-from gshtui.programs.acp.acp_commands import command_for, program_name
+from gshtui.programs.acp.acp_commands import command_for, kept_agents, program_name
 from gshtui.programs.acp.agent_registry import AgentPlan, RegistryError, install, plan, search, this_machine
-from gshtui.programs.acp.kept_agents import kept_agents
 from gshtui.settings import paths
 from tests.kit.warm_program import run_gsh
 

@@ -28,8 +28,8 @@ from gshtui.ui.approvals.approvals_pane import ApprovalsPane
 from gshtui.ui.approvals.question_view import Answers, QuestionView
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.kit.widgets.front_scroll import FrontScroll
-from gshtui.ui.prompt.addressee import Addressee
 from gshtui.ui.prompt.key_hints import pane_hints
+from gshtui.ui.prompt.prompt_routing import Addressee
 from tests.kit.cases import each_case
 from tests.kit.home import Home
 from tests.kit.keyboard import LONG, Keyboard

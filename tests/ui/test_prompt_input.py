@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from gshtui.bus.events.agent_events import PromptBegun, PromptSubmitted, TurnFinished, TurnStarted
 from gshtui.ui.kit.widgets.dialogs import FoldScreen
-from gshtui.ui.prompt.addressee import Addressee
+from gshtui.ui.prompt.prompt_routing import Addressee
 from tests.kit.home import Home
 from tests.kit.prompt_host import PromptHost
 

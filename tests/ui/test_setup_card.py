@@ -24,7 +24,7 @@ from gshtui.settings import git_info
 from gshtui.settings.loader import load
 from gshtui.ui.conversation.first_step import LARGE, first_step, from_home
 from gshtui.ui.kit.widgets.dialogs import AskedChoice, InputScreen, Picker, PickerChoice
-from gshtui.ui.prompt.addressee import Addressee
+from gshtui.ui.prompt.prompt_routing import Addressee
 from gshtui.ui.settings.settings_feature import SettingsFeature
 from gshtui.ui.settings.setup_card import CardScreen, SetupCard
 from tests.kit.fake_hub import Answer

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from gshtui.ui.prompt.addressee import Addressee
+from gshtui.ui.prompt.prompt_routing import Addressee
 
 
 def test_the_frame_names_the_agent_its_model_and_its_mode() -> None:

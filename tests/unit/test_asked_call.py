@@ -15,7 +15,7 @@ from gshtui.programs.screen.screen_reading import read_screen
 from gshtui.programs.transcripts.asked_call import whole_question, with_call
 from gshtui.programs.transcripts.claude_transcript import slug
 from gshtui.programs.transcripts.program_transcript import ProgramTranscript, TranscriptBuilder, TranscriptQuery
-from gshtui.programs.transcripts.shown_text import bare
+from gshtui.programs.transcripts.shown_change import bare
 from tests.kit.record_questions import calls, made_project
 from tests.kit.recorded_screens import Shot, for_each, shots
 

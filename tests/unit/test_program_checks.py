@@ -23,8 +23,8 @@ from gshtui.programs.check.check_results import (
 )
 from gshtui.programs.check.check_run import CheckError, check_program, end_all
 from gshtui.programs.check.check_setup import CheckSetup, read_setup
-from gshtui.programs.check.model_answers import ToolUse, Utterance
 from gshtui.programs.check.model_server import ModelRequest
+from gshtui.programs.check.model_wire import ToolUse, Utterance
 from gshtui.programs.check.prompt_driven_model import follow_prompts
 from gshtui.programs.profiles import profile_files as profiles
 from gshtui.settings.toml_file import load_toml

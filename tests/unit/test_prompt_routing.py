@@ -11,8 +11,8 @@ from gshtui.commands.line_syntax import Argument, TextNode
 from gshtui.media.mentions import MOST_ATTACHED, attachments, dropped, mentions, missing
 from gshtui.providers.port import ProviderError
 from gshtui.ui.kit.widget_messages import CommandLine, OpenTerminal
-from gshtui.ui.prompt.addressee import Addressee
 from gshtui.ui.prompt.prompt_routing import (
+    Addressee,
     NothingToSend,
     Route,
     ToAgent,

@@ -23,7 +23,7 @@ from gshtui.commands.declaration import (
     Returns,
 )
 from gshtui.commands.shell_form import ShellForm, ShellOption
-from gshtui.programs.acp.kept_agents import kept_agents
+from gshtui.programs.acp.acp_commands import kept_agents
 from gshtui.settings.paths import FolderError
 from gshtui.text import markdown_table
 from gshtui.text.sanitise import literal, one_line

@@ -569,7 +569,7 @@ def find_program(program: str, cwd: Path) -> str:
     candidate = str(cwd / program) if "/" in program else program
     path = shutil.which(candidate, path=caller_environ().get("PATH"))
     if path is None:
-        from gshtui.programs.acp.kept_agents import kept_agents
+        from gshtui.programs.acp.acp_commands import kept_agents
 
         where = "there is no such program" if "/" in program else "it is not on the PATH"
         hint = "Install it, or give its full path."

@@ -22,8 +22,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from gshtui.programs.acp.acp_commands import KNOWN
-from gshtui.programs.acp.kept_agents import FOLDER, KeptAgent, keep_agent
+from gshtui.programs.acp.acp_commands import FOLDER, KNOWN, KeptAgent, keep_agent
 from gshtui.settings import paths
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.files import private_files

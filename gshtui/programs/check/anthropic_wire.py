@@ -7,9 +7,18 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from gshtui.programs.check import model_answers
-from gshtui.programs.check.model_answers import AnswerStep, ModelAnswer, Reasoning, ToolUse, Utterance
-from gshtui.programs.check.model_wire import PlainWire, WireFrame, sign, sse
+from gshtui.programs.check import model_wire
+from gshtui.programs.check.model_wire import (
+    AnswerStep,
+    ModelAnswer,
+    PlainWire,
+    Reasoning,
+    ToolUse,
+    Utterance,
+    WireFrame,
+    sign,
+    sse,
+)
 
 STOPS = {"end": "end_turn", "tool_use": "tool_use", "max_tokens": "max_tokens", "refusal": "refusal"}
 
@@ -38,7 +47,7 @@ class AnthropicWire(PlainWire):
         return {"data": entries, "has_more": False, "first_id": None, "last_id": None}
 
     def frames(self, answer: ModelAnswer, model: str, chunk: int) -> Iterator[WireFrame]:
-        used = model_answers.spent(answer)
+        used = model_wire.spent(answer)
         usage = {
             "input_tokens": used.input,
             "cache_read_input_tokens": used.cache_read,
@@ -63,7 +72,7 @@ class AnthropicWire(PlainWire):
                 yield frame
             index += shown
         last = {"output_tokens": used.output, "output_tokens_details": {"thinking_tokens": used.reasoning}}
-        stop = {"stop_reason": STOPS[model_answers.end(answer)], "stop_sequence": None}
+        stop = {"stop_reason": STOPS[model_wire.end(answer)], "stop_sequence": None}
         yield event({"type": "message_delta", "delta": stop, "usage": last})
         yield event({"type": "message_stop"})
 
@@ -79,16 +88,16 @@ class AnthropicWire(PlainWire):
         match step:
             case Utterance(text):
                 yield start({"type": "text", "text": ""})
-                for piece in model_answers.pieces(text, chunk):
+                for piece in model_wire.pieces(text, chunk):
                     yield more({"type": "text_delta", "text": piece})
             case Reasoning(text):
                 yield start({"type": "thinking", "thinking": "", "signature": ""})
-                for piece in model_answers.pieces(text, chunk):
+                for piece in model_wire.pieces(text, chunk):
                     yield more({"type": "thinking_delta", "thinking": piece})
                 yield more({"type": "signature_delta", "signature": sign("anthropic", text)}, counts=False)
             case ToolUse():
                 yield start({"type": "tool_use", "id": step.id or f"toolu_{index}", "name": step.name, "input": {}})
-                for piece in model_answers.pieces(step.json, chunk):
+                for piece in model_wire.pieces(step.json, chunk):
                     yield more({"type": "input_json_delta", "partial_json": piece})
             case _:
                 return

@@ -8,9 +8,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from gshtui.programs.check import model_answers
-from gshtui.programs.check.model_answers import AnswerStep, ModelAnswer, Reasoning, ToolUse, Utterance
-from gshtui.programs.check.model_wire import WireFrame, sign, sse
+from gshtui.programs.check import model_wire
+from gshtui.programs.check.model_wire import (
+    AnswerStep,
+    ModelAnswer,
+    Reasoning,
+    ToolUse,
+    Utterance,
+    WireFrame,
+    sign,
+    sse,
+)
 
 STOPS = {"end": "STOP", "tool_use": "STOP", "max_tokens": "MAX_TOKENS", "refusal": "SAFETY"}
 PartFrame = Callable[[dict[str, Any]], WireFrame]
@@ -62,10 +70,10 @@ class GeminiWire:
         for step in answer:
             match step:
                 case Utterance(text):
-                    for piece in model_answers.pieces(text, chunk):
+                    for piece in model_wire.pieces(text, chunk):
                         yield part({"text": piece})
                 case Reasoning(text):
-                    for piece in model_answers.pieces(text, chunk):
+                    for piece in model_wire.pieces(text, chunk):
                         yield part({"text": piece, "thought": True})
                 case ToolUse() if step.raw is not None:
                     # Arguments are data here, never text: what comes broken is the frame.
@@ -77,14 +85,14 @@ class GeminiWire:
                     yield part({**call, **signed})
                 case _:
                     yield from self.odd(step, part)
-        final: dict[str, Any] = {"finishReason": STOPS[model_answers.end(answer)], "index": 0}
+        final: dict[str, Any] = {"finishReason": STOPS[model_wire.end(answer)], "index": 0}
         if not any(isinstance(step, Utterance | Reasoning | ToolUse) for step in answer):
             final["content"] = {"role": "model"}
         yield WireFrame(sse({"candidates": [final], "usageMetadata": _usage(answer), "modelVersion": model}))
 
 
 def _usage(answer: ModelAnswer) -> dict[str, Any]:
-    used = model_answers.spent(answer)
+    used = model_wire.spent(answer)
     prompt = used.sent
     return {
         "promptTokenCount": prompt,

@@ -13,8 +13,7 @@ from typing import Any, Generic, Self, TypeVar
 
 import msgspec
 
-from gshtui.programs.check.model_answers import ModelAnswer, Utterance
-from gshtui.programs.check.model_wire import ModelWire, WireFrame, dumps
+from gshtui.programs.check.model_wire import ModelAnswer, ModelWire, Utterance, WireFrame, dumps
 
 _ENDS_WITHIN = 10.0
 """Seconds that the connections have to end."""

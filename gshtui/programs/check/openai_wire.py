@@ -9,9 +9,18 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
-from gshtui.programs.check import model_answers
-from gshtui.programs.check.model_answers import AnswerStep, ModelAnswer, Reasoning, ToolUse, Utterance
-from gshtui.programs.check.model_wire import PlainWire, WireFrame, sign, sse
+from gshtui.programs.check import model_wire
+from gshtui.programs.check.model_wire import (
+    AnswerStep,
+    ModelAnswer,
+    PlainWire,
+    Reasoning,
+    ToolUse,
+    Utterance,
+    WireFrame,
+    sign,
+    sse,
+)
 
 STOPS = {"end": "stop", "tool_use": "tool_calls", "max_tokens": "length", "refusal": "content_filter"}
 DeltaFrame = Callable[[dict[str, Any], bool], WireFrame]
@@ -42,21 +51,21 @@ class ChatWire(PlainWire):
         for step in answer:
             match step:
                 case Utterance(text):
-                    for piece in model_answers.pieces(text, chunk):
+                    for piece in model_wire.pieces(text, chunk):
                         yield part({"content": piece})
                 case Reasoning(text):
-                    for piece in model_answers.pieces(text, chunk):
+                    for piece in model_wire.pieces(text, chunk):
                         yield part({"reasoning_content": piece})
                 case ToolUse():
                     begin = {"name": step.name, "arguments": ""}
                     call = {"index": number, "id": step.id or f"call_{number}", "type": "function", "function": begin}
                     yield part({"tool_calls": [call]}, counts=False)
-                    for piece in model_answers.pieces(step.json, chunk):
+                    for piece in model_wire.pieces(step.json, chunk):
                         yield part({"tool_calls": [{"index": number, "function": {"arguments": piece}}]})
                     number += 1
                 case _:
                     yield from self.odd(step, part)
-        yield part({}, finish=STOPS[model_answers.end(answer)], counts=False)
+        yield part({}, finish=STOPS[model_wire.end(answer)], counts=False)
         yield WireFrame(sse({**base, "choices": [], "usage": _usage(answer)}))
         yield WireFrame(sse("[DONE]"))
 
@@ -66,7 +75,7 @@ def listed(names: list[str]) -> dict[str, Any]:
 
 
 def _usage(answer: ModelAnswer) -> dict[str, Any]:
-    used = model_answers.spent(answer)
+    used = model_wire.spent(answer)
     prompt = used.sent
     return {
         "prompt_tokens": prompt,
@@ -111,7 +120,7 @@ class ResponsesWire(PlainWire):
                 continue
             yield event("response.output_item.added", output_index=at, item={**item, **_blank(item)})
             for kind, text, extra in texts:
-                for piece in model_answers.pieces(text, chunk):
+                for piece in model_wire.pieces(text, chunk):
                     yield event(kind, counts=True, item_id=item["id"], output_index=at, delta=piece, **extra)
             yield event("response.output_item.done", output_index=at, item=item)
             done.append(item)
@@ -156,7 +165,7 @@ def _blank(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _last(answer: ModelAnswer) -> tuple[str, dict[str, Any]]:
-    why = model_answers.end(answer)
+    why = model_wire.end(answer)
     if why in ("end", "tool_use"):
         return "response.completed", {"status": "completed"}
     reason = "max_output_tokens" if why == "max_tokens" else "content_filter"
@@ -164,7 +173,7 @@ def _last(answer: ModelAnswer) -> tuple[str, dict[str, Any]]:
 
 
 def _responses_usage(answer: ModelAnswer) -> dict[str, Any]:
-    used = model_answers.spent(answer)
+    used = model_wire.spent(answer)
     prompt = used.sent
     return {
         "input_tokens": prompt,

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gshtui.programs.check.check_setup import OwnCall, ShellTool
-from gshtui.programs.check.model_answers import ModelAnswer, Reasoning, ToolUse, Utterance
 from gshtui.programs.check.model_server import ModelRequest
+from gshtui.programs.check.model_wire import ModelAnswer, Reasoning, ToolUse, Utterance
 from gshtui.system.json_types import is_object, obj, seq
 
 MADE = "made.txt"

@@ -11,8 +11,7 @@ import msgspec
 
 from gshtui.bus.agent_data import LONGEST_CHOICE, Meaning, OpenQuestion, QuestionChoice
 from gshtui.programs.profiles.profile import QuestionRules
-from gshtui.programs.screen.asked_changes import with_change
-from gshtui.programs.screen.asked_plans import plan_above
+from gshtui.programs.screen.asked_changes import plan_above, with_change
 from gshtui.programs.screen.choice_meaning import digits_of, meaning_of
 from gshtui.programs.screen.question_words import (
     RULES,

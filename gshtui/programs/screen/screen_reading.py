@@ -16,9 +16,8 @@ from gshtui.bus.agent_data import ProgramMode
 from gshtui.programs.profiles.profile import Profile, StatusRule
 from gshtui.programs.screen.asked_question import ReadQuestion
 from gshtui.programs.screen.choice_lists import marked_list
-from gshtui.programs.screen.dialog_title import title_of
 from gshtui.programs.screen.line_styles import plain_lines, undimmed
-from gshtui.programs.screen.question_reading import read_question
+from gshtui.programs.screen.question_reading import read_question, title_of
 from gshtui.text.linear_regex import RegexMatch, compile_linear
 from gshtui.text.sanitise import one_line
 

@@ -16,11 +16,18 @@ from typing import Any
 from msgspec.structs import replace
 
 from gshtui.bus.agent_data import OpenQuestion
-from gshtui.programs.transcripts.asked_arguments import arguments_of
-from gshtui.programs.transcripts.patched_files import PatchedFile, patch_in, patched_files
+from gshtui.programs.transcripts.asked_arguments import PatchedFile, arguments_of, patch_in, patched_files
 from gshtui.programs.transcripts.program_transcript import ProgramTranscript, TranscriptEntry, TranscriptQuery
-from gshtui.programs.transcripts.shown_change import CallChange, heading_of, shows_change
-from gshtui.programs.transcripts.shown_text import DRAWN, ENOUGH, are_in_turn, bare, is_shown
+from gshtui.programs.transcripts.shown_change import (
+    DRAWN,
+    ENOUGH,
+    CallChange,
+    are_in_turn,
+    bare,
+    heading_of,
+    is_shown,
+    shows_change,
+)
 from gshtui.programs.transcripts.transcript_readers import READERS, home_of
 from gshtui.system.json_types import objects, string
 from gshtui.text.sanitise import literal, one_line

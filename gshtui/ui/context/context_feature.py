@@ -15,8 +15,7 @@ from gshtui.bus.events.agent_events import MessageAppended, SectionSize, TurnFin
 from gshtui.bus.events.context_events import ContextCut, CutFailed, CutUndone, SummaryAnswered, SummaryProposed
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.system.expected_error import ExpectedError
-from gshtui.ui.context.context_host import ContextHost
-from gshtui.ui.context.context_rows import ContextRow, ContextWanted
+from gshtui.ui.context.context_host import ContextHost, ContextRow, ContextWanted
 from gshtui.ui.kit.bridge import EventConsumer
 from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.row_actions import RowAction, RowActions

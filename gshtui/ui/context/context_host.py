@@ -1,19 +1,45 @@
-"""What the parts of the context feature need of each other and of the window, as protocols."""
+"""What the parts of the context feature need of each other and of the window: ports, and a request to act on a row.
+
+Which commands fit a row is declared with them (`Action.where`); `ContextFeature` performs them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+import msgspec
 from textual.widget import Widget
 
-from gshtui.bus.context_data import Iteration
+from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.events.context_events import ContextCut
+from gshtui.ui.kit.widget_messages import FeatureMessage
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:
     from gshtui.commands.declaration import Returns
     from gshtui.ui.kit.widgets.dialogs import PickerChoice
+
+
+class ContextRow(msgspec.Struct, frozen=True):
+    """An agent's context, and the place of the cursor in it."""
+
+    agent: str
+    at: str = ""
+    """Id of a request; empty: the next one."""
+    cut: str = ""
+    """Id of a cut that an undo would take back; empty: none."""
+    block: Block | None = None
+
+
+class ContextWanted(FeatureMessage):
+    """The action of a key is wanted for a row, or the pane's menu."""
+
+    def __init__(self, key: str, row: ContextRow) -> None:
+        super().__init__()
+        self.key = key
+        self.row = row
+
 
 R = TypeVar("R")
 

@@ -21,7 +21,7 @@ from gshtui.bus.events.context_events import ContextCut, ContextTuned, CutUndone
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.messages import Usage
 from gshtui.text import units
-from gshtui.ui.context.context_rows import ContextRow, ContextWanted
+from gshtui.ui.context.context_host import ContextRow, ContextWanted
 from gshtui.ui.kit.drawing import figures
 from gshtui.ui.kit.drawing.figures import context_meter, meter_sign
 from gshtui.ui.kit.keys.key_table import bind

@@ -19,7 +19,7 @@ from gshtui.bus.context_data import Block
 from gshtui.bus.event import Event
 from gshtui.context.commands.view_calls import ReadRequest, ReadText
 from gshtui.ui.context import inspector_state as states
-from gshtui.ui.context.context_rows import ContextRow, ContextWanted
+from gshtui.ui.context.context_host import ContextRow, ContextWanted
 from gshtui.ui.context.inspector_lines import (
     BlockFacts,
     ChangeLine,

@@ -20,7 +20,7 @@ from gshtui.bus.context_data import Iteration, Receipt
 from gshtui.bus.event import Event
 from gshtui.text import units
 from gshtui.ui.context import timeline_state as states
-from gshtui.ui.context.context_rows import ContextRow, ContextWanted
+from gshtui.ui.context.context_host import ContextRow, ContextWanted
 from gshtui.ui.context.timeline_state import (
     CONSUMED,
     LOUDEST,

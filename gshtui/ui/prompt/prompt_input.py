@@ -27,13 +27,12 @@ from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widget_messages import CommandLine, Intent, TypesInCall
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.kit.widgets.front_scroll import FrontScroll, ScrollWish
-from gshtui.ui.prompt.addressee import Addressee
 from gshtui.ui.prompt.drafts import DraftKeeper, Drafts
 from gshtui.ui.prompt.key_hints import KeyUse
 from gshtui.ui.prompt.line_editing import LineEdit, LineEditing
 from gshtui.ui.prompt.prompt_completion import CompletionItem, CompletionPopup, CompletionSource, WordCompletion
 from gshtui.ui.prompt.prompt_history import PromptHistory, SentHistory
-from gshtui.ui.prompt.prompt_routing import Commands, NothingToSend, ToAgent, route, sent_as
+from gshtui.ui.prompt.prompt_routing import Addressee, Commands, NothingToSend, ToAgent, route, sent_as
 from gshtui.ui.prompt.quick_keys import QuickKeys
 
 if TYPE_CHECKING:

@@ -36,12 +36,11 @@ from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widgets.fitted_text import fit
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.kit.widgets.front_scroll import FrontScroll
-from gshtui.ui.prompt.addressee import Addressee
 from gshtui.ui.prompt.completion_sources import CommandSource, ProgramCommandSource, WindowView
 from gshtui.ui.prompt.prompt_completion import CompletionPopup, CompletionSource
 from gshtui.ui.prompt.prompt_input import PromptInput
 from gshtui.ui.prompt.prompt_queue import QueuePane
-from gshtui.ui.prompt.prompt_routing import Commands
+from gshtui.ui.prompt.prompt_routing import Addressee, Commands
 from gshtui.ui.prompt.prompt_status import PromptStatus
 from gshtui.ui.prompt.quick_keys import QuickKeys
 from gshtui.ui.prompt.task_strip import TasksStrip

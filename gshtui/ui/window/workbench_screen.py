@@ -34,7 +34,7 @@ from gshtui.ui.kit.widgets.draggable_edges import Dragged
 from gshtui.ui.kit.widgets.front_scroll import FrontScroll, PromptWalker
 from gshtui.ui.kit.widgets.side_pane import Pane
 from gshtui.ui.kit.widgets.tabs import Deck
-from gshtui.ui.prompt.addressee import Addressee
+from gshtui.ui.prompt.prompt_routing import Addressee
 from gshtui.ui.shell.shell_pane import ShellPane
 from gshtui.ui.window.header import HeaderBar
 from gshtui.ui.window.main_area import MainArea, SessionOffer

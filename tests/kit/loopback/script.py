@@ -10,14 +10,14 @@ from typing import Any
 
 import msgspec
 
-from gshtui.programs.check.model_answers import AnswerEnd as Ends
-from gshtui.programs.check.model_answers import AnswerStep as Step
-from gshtui.programs.check.model_answers import ModelAnswer as Answer
-from gshtui.programs.check.model_answers import Reasoning as Think
-from gshtui.programs.check.model_answers import TokenUse as Spent
-from gshtui.programs.check.model_answers import ToolUse as Call
-from gshtui.programs.check.model_answers import Utterance as Say
-from gshtui.programs.check.model_answers import end, pieces, spent
+from gshtui.programs.check.model_wire import AnswerEnd as Ends
+from gshtui.programs.check.model_wire import AnswerStep as Step
+from gshtui.programs.check.model_wire import ModelAnswer as Answer
+from gshtui.programs.check.model_wire import Reasoning as Think
+from gshtui.programs.check.model_wire import TokenUse as Spent
+from gshtui.programs.check.model_wire import ToolUse as Call
+from gshtui.programs.check.model_wire import Utterance as Say
+from gshtui.programs.check.model_wire import end, pieces, spent
 
 __all__ = ["Answer", "Call", "Ends", "Fault", "Say", "Spent", "Step", "Strange", "Think"]
 __all__ += ["end", "fault", "parse", "parse_step", "pieces", "spent"]
