@@ -149,6 +149,16 @@ async def test_conversations_are_searched_filtered_and_previewed() -> None:
         assert app.answers == ["c1"]
 
 
+async def test_the_title_counts_what_matches_and_nothing_has_no_preview() -> None:
+    app = PickerHost()
+    async with app.run_test(size=(WIDE, 30)) as pilot:
+        for words, counts in (("slow", "1 of 2 in this folder"), ("zzqq", "0 of 2 in this folder")):
+            app.picker.query_one("#filter", Input).value = words
+            await pressed(pilot)
+            assert counts in str(app.picker.query_one(".dialog-title", Static).content)
+            assert ("the question of" in app.previewed()) == (words == "slow")
+
+
 async def test_it_fits_every_screen() -> None:
     app = PickerHost()
     async with app.run_test(size=(80, 24)) as pilot:

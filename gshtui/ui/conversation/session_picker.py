@@ -172,10 +172,13 @@ class SessionsScreen(Picker):
         rows = [replace(row, columns=tuple(row.columns[at] for at in kept)) for row in rows]
         self.replace([_NEW_ROW, *rows], ("title", *(headings[at] for at in kept)), also=self._saying)
         super().fill()
+        self._preview_chosen()
+        matching = sum(option.id not in (None, NEW) for option in self.choices.options)
+        of = f"{matching} of " if self.words.strip() else ""
         where, others = _LISTS[self._list]
         branch = f" · branch {self._branch}" if self._branch else ""
         others = others.partition(",")[0] if app_of(self).size.width < _NARROW else others
-        title = f"Conversations · {len(fitting)} {where}{branch}"
+        title = f"Conversations · {of}{len(fitting)} {where}{branch}"
         lists = with_keys(self, f" · {{sessions.folders}} for {others}")
         self.query_one(".dialog-title", Static).update(Content.assemble(title, (lists, "not bold $foreground-muted")))
         self._name_keys()
@@ -225,7 +228,7 @@ class SessionsScreen(Picker):
             self.fill()
 
     @on(OptionList.OptionHighlighted, "#choices")
-    def _look(self, event: OptionList.OptionHighlighted) -> None:
+    def _preview_chosen(self) -> None:
         chosen = self.chosen or ""
         if chosen != self._previewed:
             self._previewed = chosen
