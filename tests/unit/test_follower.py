@@ -1,6 +1,7 @@
 """When a turn of another program is over: not while it waits for an answer in the midst of it."""
 
 import asyncio
+import functools
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ from gshtui.bus.events.agent_events import AgentStatusChanged, TurnFinished
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.lifecycle import follower
 from gshtui.programs.profiles.profile import Profile
+from gshtui.programs.session.status_watcher import CliStatus
 from gshtui.programs.status.status import KnownStatus
 from gshtui.programs.transcripts.transcript_readers import TurnText
 from gshtui.system.tasks import cancel_and_wait
@@ -73,7 +75,7 @@ async def test_a_program_that_only_looked_idle_is_still_in_its_turn(
     bus = Bus()
     heard = EventLog(bus)
     follows = following(bus, tmp_path, OneProgram(over=over))
-    known: Any = SimpleNamespace(answer="", known=KnownStatus(status, "screen", time.time()))
+    known: Any = SimpleNamespace(answer="", take_answer=str, known=KnownStatus(status, "screen", time.time()))
     follows._statuses[KEY] = known
     await follows._answer(KEY, ROW, SPELL)
     await bus.drained()
@@ -91,8 +93,10 @@ async def test_a_program_that_only_looked_idle_is_still_in_its_turn(
         ("thinking?", "", "m", 0.0, ["report"]),
         ("thinking?", "I make the file.", "n", 60.0, ["report", "transcript"]),
         ("thinking?", "", "n", 60.0, ["report", "transcript"]),
+        ("thinking", "", "n", 60.0, ["report", "transcript"]),
+        ("thinking?", "I make the file.\n", "m", 0.0, ["report"]),
     ],
-    ids=["it worked", "it rested", "it tells another answer", "it tells none", "it missed a turn", "it tells nothing"],
+    ids=["worked", "rested", "other answer", "tells none", "missed a turn", "tells nothing", "silent", "blanks"],
 )
 async def test_a_rest_that_was_only_doubted_is_no_turn_unless_there_is_another_answer(
     again: str, report: str, prompt: str, later: float, told: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -103,19 +107,21 @@ async def test_a_rest_that_was_only_doubted_is_no_turn_unless_there_is_another_a
     monkeypatch.setattr(follower, "_WRITTEN_EVERY", 0.0)
     heard = EventLog(bus := Bus())
     follows = following(bus, tmp_path, program := OneProgram(over=True, final=True))
-    status: Any = SimpleNamespace(answer="I make the file.", hooked=True, takes_code=False, version="")
+    status: Any = SimpleNamespace(answer="", hooked=True, takes_code=False, version="")
+    status.take_answer = functools.partial(CliStatus.take_answer, status)
     follows._statuses[KEY] = status
     follows._rested.add(KEY)
 
-    async def seen(*shown: str) -> None:
+    async def seen(*shown: str, report: str) -> None:
         for each in shown:
+            status.answer = report if each == "idle" else status.answer
             status.known = KnownStatus(each.rstrip("?"), "protocol", time.time(), sure="?" not in each)
             follows._said(KEY, ROW, status.known)
         await asyncio.gather(*follows._answers)
 
-    await seen("thinking", "idle")
-    status.answer, program.turn = report, replace(program.turn, message=prompt, at=program.turn.at + later)
-    await seen(again, "idle")
+    await seen("thinking", "idle", report="I make the file.")
+    program.turn = replace(program.turn, message=prompt, at=program.turn.at + later)
+    await seen(again, "idle", report=report)
     await bus.drained()
     assert [event.source for event in heard.of(TurnFinished)] == told
 
@@ -128,7 +134,7 @@ async def test_what_it_asks_to_be_allowed_is_of_its_turn_unless_that_is_over_for
     heard = EventLog(bus := Bus())
     follows = following(bus, tmp_path, OneProgram(over=True, final=final))
     known = KnownStatus("waiting", "screen", time.time(), question=PLAN)
-    follows._statuses[KEY] = cast("Any", SimpleNamespace(answer="", known=known))
+    follows._statuses[KEY] = cast("Any", SimpleNamespace(answer="", take_answer=str, known=known))
     await follows._answer(KEY, ROW, SPELL)
     await bus.drained()
     assert bool(heard.of(TurnFinished)) is final
@@ -217,7 +223,9 @@ async def test_a_question_that_looks_like_the_last_one_is_shown_as_it_is(tmp_pat
     heard = EventLog(bus)
     shown = OpenQuestion("q", "Run it?", "rm -rf ./bu…", (QuestionChoice("1", "Yes"),))
     follows = following(bus, tmp_path, OneProgram(over=False))
-    follows._statuses[KEY] = cast("Any", SimpleNamespace(version="", profile=None, known=None, takes_code=True))
+    follows._statuses[KEY] = cast(
+        "Any", SimpleNamespace(version="", profile=None, known=None, takes_code=True, take_answer=str)
+    )
     follows.questions.note_told("a", replace(shown, detail="rm -rf ./build"))
     for question, status in ((shown, "waiting"), (None, "tool"), (shown, "waiting")):
         follows._said(KEY, ROW, KnownStatus(status, "screen", time.time(), question=question))
@@ -236,7 +244,9 @@ async def test_a_question_is_known_at_each_width_until_its_program_goes_on(tmp_p
 
     async def asks(question: OpenQuestion) -> None:
         known = KnownStatus("waiting", "screen", 1.0, question=question)
-        follows._statuses[KEY] = cast("Any", SimpleNamespace(known=known, version="", takes_code=False))
+        follows._statuses[KEY] = cast(
+            "Any", SimpleNamespace(known=known, version="", takes_code=False, take_answer=str)
+        )
         await follows._look_up(KEY, ROW, question)
 
     for question in (wide := drawn("q", "Yes, run it"), narrow := drawn("n", "Yes, r…")):
@@ -316,7 +326,7 @@ async def test_a_call_that_is_written_down_late_is_shown_whole(
     heard = EventLog(bus := Bus())
     follows = following(bus, tmp_path, programs)
     known = KnownStatus("waiting", "screen", time.time(), question=shown)
-    status = SimpleNamespace(known=known, version="", takes_code=False)
+    status = SimpleNamespace(known=known, version="", takes_code=False, take_answer=str)
     monkeypatch.setattr(follows, "_statuses", {KEY: status})
     for _ in range(2):
         follows._said(KEY, ROW, known)

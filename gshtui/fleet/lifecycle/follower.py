@@ -178,8 +178,10 @@ class AgentFollower:
             )
             self._statuses[key] = status
             await status.start()
-            if status.answer and status.answer[:REPORT_LENGTH] != row.report:
-                self._answered(row.id, status.answer, "report")  # while nobody was there to hear it
+            if answer := status.take_answer():
+                self._told[row.id] = _ToldAnswer(answer, time.time())
+                if answer[:REPORT_LENGTH] != row.report:
+                    self._answered(row.id, answer, "report")  # while nobody was there to hear it
             if not row.version:
                 self._start_answer(self._find_version(key, row, profile), row)
 
@@ -311,12 +313,15 @@ class AgentFollower:
         if rests:
             self._rested.add(key)
         if known.status in WORKING and (known.sure or known.source != "screen"):  # not only about to take up a text
-            spell = self._worked.get(row.id) or _Spell(time.time() if key in self._rested else 0.0, doubted=True)
-            doubted = spell.doubted and not known.sure and status is not None and status.hooked
-            self._worked[row.id] = spell._replace(doubted=doubted)
+            doubted = not known.sure and status is not None and status.hooked
+            spell = self._worked.get(row.id)
+            if spell is None:
+                spell = _Spell(time.time() if key in self._rested else 0.0, doubted=doubted)
+                if status is not None and not doubted:
+                    status.take_answer()  # it is not this turn's
+            self._worked[row.id] = spell._replace(doubted=spell.doubted and doubted)
         elif known.rests and row.id in self._worked:
             spell = self._worked.pop(row.id)
-            status = self._statuses.get(key)
             if status is not None and status.takes_code:
                 return  # what was entered there is followed until it has run
             self._start_answer(self._answer(key, row, spell), row)
@@ -472,13 +477,14 @@ class AgentFollower:
         self._answered(row.id, said, "screen")
 
     async def _answer(self, key: _Key, row: AgentRow, spell: _Spell) -> None:
-        """Handle the end of a turn: find its answer in the program's report or transcript, else on its screen. What was
-        only doubted to be rest may have been none: it is a turn if there is another answer than was published last.
+        """Handle the end of a turn: find its answer in the program's report or transcript, else on its screen. A rest
+        that was only doubted may have been one: there was a turn if there is another answer than was published last.
         """
         status = self._statuses.get(key)
         session = await self._programs.session(self._context.terminals.server(row.socket), row)
-        report = status.answer if status is not None else ""
-        if report and not (spell.doubted and report == self._told.get(row.id, _NOTHING_TOLD).text):
+        report = status.take_answer() if status is not None else ""  # only now: a stop may be told after the rest
+        told = self._told.get(row.id, _NOTHING_TOLD)
+        if report and not (spell.doubted and report.strip() == told.text.strip()):
             session.forget_input()
             self._answered(row.id, report, "report")
             return

@@ -151,7 +151,9 @@ class CliStatus(ProgramFacts):
         self.idle = asyncio.Event()
         """Set while the program reports that it is idle or waiting."""
         self.answer = ""
-        """Its last answer, as reported by itself; empty while it works on the next one."""
+        """Its last answer, as reported by itself; empty while it works on the next one, and once it was taken."""
+        self._told_answer = ""
+        """What its protocol says that it answered."""
         self._server = server
         self._row = row
         self._changed = changed
@@ -236,6 +238,11 @@ class CliStatus(ProgramFacts):
         self._prompted(at)
         self._reconsider()
 
+    def take_answer(self) -> str:
+        """Its last answer, if that is news."""
+        answer, self.answer = self.answer, ""
+        return answer
+
     def check_now(self) -> None:
         """Something was typed: look again."""
         self._stirred.set()
@@ -244,8 +251,9 @@ class CliStatus(ProgramFacts):
         for source in self._sources:
             self._bind(source.conversation)
             self._note_mode(source.mode)
-            if (said := source.evidence) is not None and said.rank is Rank.PROTOCOL:
-                self.answer = source.answer_text
+            protocol = (said := source.evidence) is not None and said.rank is Rank.PROTOCOL
+            if protocol and source.answer_text != self._told_answer:
+                self.answer = self._told_answer = source.answer_text
         self._at_once.set()  # what it asks, and how it goes on, its screen shows
         self._reconsider()
 
