@@ -347,27 +347,6 @@ async def test_the_size_of_the_tab_is_the_terminals() -> None:
         await wait_until(pilot, lambda: app.terminal.sizes[-1] == tuple(view.text_size))
 
 
-@pytest.mark.parametrize("asks", [False, True])
-async def test_a_terminal_behind_another_tab_follows_the_window(asks: bool) -> None:
-    """What it asks is read in the panel, too."""
-    async with opened((50, 18)) as (pilot, app, view):
-        before = app.terminal.sizes[-1]
-        app.bench.deck.show("chat")
-        await feed(pilot, app, AgentStatusChanged(agent="0001", status="waiting", source="hook"))
-        await wait_until(pilot, lambda: app.terminal.sizes[-1] == (before[0], 20))
-        await pilot.resize_terminal(100, 30)
-        await wait_until(pilot, lambda: app.terminal.sizes[-1][0] > 50)
-        status = "waiting" if asks else "thinking"
-        await feed(pilot, app, AgentStatusChanged(agent="0001", status=status, source="hook"))
-        await pilot.resize_terminal(100, 16)
-        await wait_until(pilot, lambda: app.terminal.sizes[-1][1] < 21)
-        behind = app.terminal.sizes[-1]
-        app.bench.deck.turn(1)
-        await wait_until(pilot, lambda: view.size.width > 50)
-        await rested(pilot)
-        assert behind == app.terminal.sizes[-1] == (view.text_size.width, 20 if asks else view.text_size.height)
-
-
 @pytest.mark.parametrize("size", [(40, 20), (80, 24), (120, 35), (301, 30)])
 async def test_every_column_of_the_terminal_is_seen(size: tuple[int, int]) -> None:
     async with opened(size, past=PAST) as (pilot, app, _):

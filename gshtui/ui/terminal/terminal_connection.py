@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textual import events
-from textual.geometry import Size
 from textual.message import Message
 from textual.timer import Timer
 
@@ -57,8 +56,6 @@ class TerminalConnection:
         self._resizing: Timer | None = None
         self._shown = True
         self._asks = False
-        self._size = Size()
-        """What is shown of it, or would be if its tab were in front."""
         self._facts: tuple[object, ...] = ()
 
     def connect(self, terminal: Terminal) -> None:
@@ -93,18 +90,7 @@ class TerminalConnection:
 
     def fit(self) -> None:
         """The tab was resized; the terminal follows once the size is stable. The first time, start watching."""
-        if self._widget.size:
-            self._size = self._widget.text_size
-            self._follow()
-
-    def fit_behind(self, size: Size) -> None:
-        """As `fit`, for a tab behind another one, of which this would be shown: it may be read elsewhere."""
-        self._size = size
-        if self._watch is not None:
-            self.fit_soon()
-
-    def _follow(self) -> None:
-        if not self._size:
+        if not self._widget.size:
             return
         if self._watch is None:
             self._watch = self._terminal.watch(self._on_frame, *self._wanted())
@@ -123,17 +109,17 @@ class TerminalConnection:
         """Whether its program asks something, and so needs room for the choices, whatever the size of the tab."""
         if asks != self._asks:
             self._asks = asks
-            self._follow()
+            self.fit()
 
     def _wanted(self) -> tuple[int, int]:
         """The size that the terminal is to have: that of the rows that are shown of it."""
-        width, height = self._size
+        width, height = self._widget.text_size
         return width, max(height, _QUESTION) if self._asks else height
 
     def _resize(self) -> None:
         self._resizing = None
         # While it is held still a line of words may be below it for a moment; the program need not know.
-        if self._watch is not None and self._picture.past is None:
+        if self._watch is not None and self._widget.size and self._picture.past is None:
             self._watch.resize(*self._wanted())
 
     # Frames

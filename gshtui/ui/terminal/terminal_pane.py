@@ -13,7 +13,6 @@ import msgspec
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.geometry import Size
 from textual.widgets import Static
 
 from gshtui.bus.agent_data import AgentRow
@@ -211,11 +210,6 @@ class TerminalPane(TabPane):
             self._lines = lines
             self._title.update(lines[0], layout=False)
             self._status.update(lines[1], layout=False)
-
-    def fit_behind(self, size: Size) -> None:
-        lines = 1 + (size.height > _LOW)
-        bar = self.view.styles.scrollbar_size_vertical
-        self.view.connection.fit_behind(Size(max(1, size.width - bar), max(1, size.height - lines)))
 
     def on_resize(self) -> None:
         self._status.display = self.size.height > _LOW

@@ -14,7 +14,6 @@ from textual import events
 from textual.app import ComposeResult, RenderResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.walk import walk_depth_first
@@ -114,9 +113,6 @@ class TabPane(Vertical):
         """Show what a command that was typed in front of it has answered, as Markdown; False: the chat shows it."""
         return False
 
-    def fit_behind(self, size: Size) -> None:
-        """The window was resized while another tab is in front: this one will be so large."""
-
     class Closed(Message):
         """Requests to close the tab."""
 
@@ -154,14 +150,6 @@ class Deck(Vertical):
 
     def on_mount(self) -> None:
         self.watch(self.screen, "focused", self._show_focus)
-
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._fit_behind)
-
-    def _fit_behind(self) -> None:
-        for tab, pane in self.panes.items():
-            if tab != self.front:
-                pane.fit_behind(self.body.outer_size)
 
     def _show_focus(self, focused: Widget | None) -> None:
         # Not by events of the descendants: a widget that loses the focus may tell so after the one that got it.
