@@ -162,7 +162,13 @@ COLUMNS = 58
 _NEW = " new"
 """Behind how many reports nobody has read."""
 _ASKING = 2
-"""Agents that need the person, of whom each has a second row for its question; of more, each says it in its one row."""
+"""Agents that need the person, of whom each has a second row for its question; of more, each says it in its one row
+where the pane has no rows to spare.
+"""
+_SPARE = 8
+"""Rows that are free below a list of which more have a second row: for what is said of the chosen one."""
+_LEAST_NAME = 16
+"""Cells of a name that has no room alone, from which on how the agent is has the rest of its row."""
 _WISH = "wants to "
 """How our own agents' questions begin, which the sign says, too."""
 _TASK = 9
@@ -193,7 +199,9 @@ def draw_agents(
         lines.append(heading_line(columns).truncate(width))
         owners.append("")
     names, short = (0, False) if columns else _narrow(listing, width, now)
-    few = sum(placed.agent.waits_now for placed in listing.placed) <= _ASKING
+    asking = sum(placed.agent.waits_now for placed in listing.placed)
+    spare = len(listing.placed) + asking + _SPARE <= rows
+    few = spare or (asking <= _ASKING and not columns)
     for placed in listing.placed:
         agent = placed.agent
         if placed.group:
@@ -269,23 +277,23 @@ def _lines(
         columns: of a wide list; empty: it is a narrow one.
         names: the cells of the names in a narrow one.
         short: a narrow one tells how many are new by a number alone.
-        few: what an agent asks has a row of its own in a narrow one.
+        few: what an agent asks has a row of its own, in a wide one if its column has no room for it.
     """
     agent = placed.agent
-    indent = _indent(placed)
+    indent, task = _indent(placed), _task(agent, left)
+    asks = few and agent.waits_now and task and (not columns or cell_len(task) > columns[3].width)
     if columns:
-        cells = _cells(agent, age, left, indent, chosen)
+        cells = _cells(agent, age, left, indent, "" if asks else task, chosen)
         cells[3] = [(fit_paths(text, columns[3].width), look) for text, look in cells[3]]
         lines = [Content.assemble(*aligned(cells, columns, "")).truncate(width, ellipsis=True)]
     else:
         room = max(8, width - len(indent))
-        state, task = Content.assemble(*_state(agent, left)), _task(agent, left)
-        asks = few and agent.waits_now and task
+        state = Content.assemble(*_state(agent, left))
         state = Content("") if agent.waits_now and task and not few else state
         head = _head(agent, room, age, names - len(indent), short, chosen, state, "" if asks else task)
         lines = [Content.assemble(indent, head)]
-        if asks:
-            lines.append(Content(f"{' ' * len(indent)}  {fit_paths(task, width - len(indent) - 2)}"))
+    if asks:
+        lines.append(Content(f"{' ' * len(indent)}  {fit_paths(task, width - len(indent) - 2)}"))
     if agent.row.exceeds and not agent.ended:
         lines.append(
             Content.styled(f"  {_clean(agent.row.mode_words)}", "bold $warning").truncate(width, ellipsis=True)
@@ -358,8 +366,8 @@ def _head(
     agent: AgentView, width: int, age: str, names: int, brief: bool, chosen: bool, said: Content, task: str
 ) -> Content:
     """The one line of a narrow list: the name, how it is, the age, and what else there is room for. The age gives way
-    to the name, then how it is, which the sign says at least; the name only where it has no room alone. Nothing `said`:
-    the agent waits for the person with this `task`.
+    to the name, then how it is, which the sign says at least; the name only where it has no room alone, and then to
+    both. Nothing `said`: the agent waits for the person with this `task`.
     """
     sign, colour = _sign(agent)
     tail = Content.styled(age, _MUTED)
@@ -371,8 +379,9 @@ def _head(
     if brief and said.plain.endswith(_NEW):
         said = short
     wordings = ((said, tail), (short, tail), (state, tail), (short, none), (state, none), (news, none), (none, none))
+    least = max(names, cell_len(called)) if cell_len(called) <= room else _LEAST_NAME
     lengths = ((one, end, sum(part.cell_length + bool(part) for part in (one, end))) for one, end in wordings)
-    whole = ((one, end) for one, end, length in lengths if length + max(names, cell_len(called)) <= room)
+    whole = ((one, end) for one, end, length in lengths if length + least <= room)
     said, tail = next(whole, (none, none))
     room -= sum(part.cell_length + bool(part) for part in (said, tail))
     name = Content.styled(fit_middle(called, max(1, room)), f"bold{' underline' * chosen}")
@@ -410,13 +419,13 @@ def _columns(listing: AgentListing, width: int, now: float) -> tuple[TableColumn
     return columns if table_width(columns) <= width else ()
 
 
-def _cells(agent: AgentView, age: str, left: str, indent: str, chosen: bool) -> list[list[tuple[str, str]]]:
+def _cells(agent: AgentView, age: str, left: str, indent: str, task: str, chosen: bool) -> list[list[tuple[str, str]]]:
     sign, colour = _sign(agent)
     return [
         [(f"{sign} ", colour), *_state(agent, left)],
         [(indent, ""), (_clean(agent.row.name), "bold underline" if chosen else "bold")],
         [(_program(agent), _MUTED)],
-        [(_task(agent, left), "")],
+        [(task, "")],
         [(_branch(agent), _MUTED)],
         [(_cost(agent), _MUTED)],
         [(age, _MUTED)],
