@@ -317,3 +317,24 @@ async def test_a_notice_stands_over_the_key_bar_alone(key: str, size: tuple[int,
         assert {y for x, y in cells if isinstance(app.screen.get_widget_at(x, y)[0], Toast)} == {height - 1}
         shown = app.screen.get_widget_at(width - 3, height - 1)[0]
         assert isinstance(shown, Toast) and str(shown.render()).startswith("notice 2")
+
+
+@pytest.mark.parametrize("pane", ["alt+1", "alt+2"])
+async def test_a_notice_is_once_on_the_screen_where_a_dialog_opens(pane: str) -> None:
+    app = Window()
+    async with app.run_test(size=(120, 35), notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press(pane)
+        app.notify("Just once.", severity="warning", timeout=60)
+        await settled(pilot)
+
+        def shown() -> int:
+            rows = app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
+            return sum(row.text.count("Just once.") for row in rows)
+
+        await pilot.press("f1")
+        await settled(pilot)
+        assert len(app.screen_stack) == 2 and shown() == 1
+        app.pop_screen()
+        await settled(pilot)
+        assert len(app.screen_stack) == 1 and shown() == 1

@@ -669,6 +669,15 @@ async def test_what_a_command_answers_is_not_below_an_earlier_prompt() -> None:
         assert app.transcript.viewport.heading is not None, "above it, the answer to the prompt is read"
 
 
+async def test_a_folded_answer_has_no_marks() -> None:
+    app = TranscriptHost([OutcomeEntry("o", "/spawn", "Started 7. `gsh-tui agent attach 7` to **attach**.")])
+    async with app.run_test(size=(80, 10)) as pilot:
+        await wait_until_drawn(pilot, app.transcript)
+        await pilot.click(app.transcript, offset=(4, 0))
+        await pilot.pause()
+        assert "Started 7. gsh-tui agent attach 7 to attach." in screen_rows(app.transcript)[0]
+
+
 async def test_a_double_click_selects_the_block() -> None:
     app = TranscriptHost([AnswerEntry("a", "first words\n\nsecond words here")])
     async with app.run_test(size=(40, 8)) as pilot:

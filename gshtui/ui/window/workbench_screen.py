@@ -150,14 +150,17 @@ class WorkbenchScreen(Screen[None]):
 
     def on_screen_suspend(self) -> None:
         self.refresh_bindings()  # none of them works under a dialog
-        self._show_cursor(False)
+        self._lie_below(True)
 
     def on_screen_resume(self) -> None:
         self.refresh_bindings()
-        self._show_cursor(True)
+        self._lie_below(False)
 
-    def _show_cursor(self, show: bool) -> None:
-        self.input.set_class(not show, "-covered")
+    def _lie_below(self, covered: bool) -> None:
+        """Under a dialog there is no cursor, and no notice: the dialog shows those."""
+        self.input.set_class(covered, "-covered")
+        for rack in self.query_children("#textual-toastrack"):
+            rack.set_class(covered, "-covered")
 
     def on_idle(self, event: events.Idle) -> None:
         # Typed text is shown at once; everything else waits for Textual's next frame.

@@ -15,6 +15,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from gshtui.text.diff_rows import DiffRow, diff_counts, diff_path, diff_rows
+from gshtui.text.markdown_table import unmarked_line
 from gshtui.text.sanitise import one_line, plain
 from gshtui.text.units import counted, duration
 from gshtui.ui.kit.drawing.diff_lines import diff_lines
@@ -224,7 +225,8 @@ def _outcome(outcome: OutcomeEntry, opened: bool, page: Page) -> list[StyledLine
     left = [Segment(sign, look), Segment(one_line(outcome.line, 200), palette.tool)]
     if not opened:
         rows = outcome.text.count("\n") + 1
-        left.append(Segment(f"  {rows:,} lines" if rows > 1 else f"  {one_line(outcome.text, 200)}", palette.faint))
+        gist = f"{rows:,} lines" if rows > 1 else one_line(unmarked_line(outcome.text), 200)
+        left.append(Segment(f"  {gist}", palette.faint))
     return [_ends(left, [Segment("▾" if opened else "▸", palette.faint)], page)]
 
 
