@@ -23,7 +23,7 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalSettled
 from gshtui.bus.events.fleet_events import AgentChanged
 from gshtui.guard.approval.answer_keys import HAND, PAUSE, READ
 from gshtui.programs.screen.same_question import as_told
-from gshtui.ui.approvals.answer_fields import ReasonInput, RuleForm
+from gshtui.ui.approvals.answer_fields import ReasonInput, RuleForm, as_reason
 from gshtui.ui.approvals.approvals_pane import ApprovalsPane
 from gshtui.ui.approvals.question_view import Answers, QuestionView
 from gshtui.ui.kit.widget_messages import OpenTerminal
@@ -189,6 +189,12 @@ async def test_always_is_offered_only_with_a_rule() -> None:
         app.feed(ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn"), make_question(2))
         await app.review(pilot)
         assert "approval.always" in bound(app)
+
+
+def test_what_may_deny_as_it_is_written_is_no_command_and_has_no_secret_in_it() -> None:
+    token = f"ghp_{'a1' * 18}"
+    written = (" not now\n", "/help", "!ls", "long " * 1_000, f"not with {token}")
+    assert [as_reason(text) for text in written] == ["not now", "", "", "", ""]
 
 
 async def test_what_is_half_written_is_kept_behind_the_draft(home: Home, tmp_path: Path) -> None:

@@ -144,11 +144,16 @@ SOON = "too soon, so this reason denies nothing; escape closes it"
 
 
 def as_reason(text: str) -> str:
-    """A text that was written as a prompt, on one line; empty: it is a command, or too long for a reason."""
+    """A text that was written as a prompt, on one line; empty: it is a command, too long for a reason, or has a secret
+    in it, about which a person is asked before it is sent.
+    """
     from gshtui.text.sanitise import one_line  # not before the first letter
+    from gshtui.text.secret_shapes import without_tokens
 
     text = text.strip()
-    return "" if text.startswith(("/", "!")) or len(text) > REASON_LIMIT else one_line(text, REASON_LIMIT)
+    if text.startswith(("/", "!")) or len(text) > REASON_LIMIT or without_tokens(text) != text:
+        return ""
+    return one_line(text, REASON_LIMIT)
 
 
 @always_draws_cursor  # it takes input for as long as it is shown
