@@ -183,7 +183,7 @@ def refusal(root: Path, home: Path) -> str:
     if real == own:
         return HOME
     if own.startswith(real.rstrip("/") + "/") or real == "/":
-        return "this folder contains your home folder" if real != "/" else "this is the root folder"
+        return "this folder holds your home" if real != "/" else "this is the root folder"
     return ""
 
 
@@ -219,7 +219,7 @@ class FileWatch:
         """Watch. Returns only if the system does not allow watching at all, after a notice."""
         refused = refusal(self._root, Path.home())
         if refused and refused != HOME:
-            self._report_trouble(f"File changes are not shown: {refused}.", "Start gsh-tui in a project's folder.")
+            self._report_trouble(f"File changes are not shown: {refused}.", "Start in a project.")
         if refused:
             return
         known: WatchedFolders | None = None

@@ -25,6 +25,7 @@ class Told:
     def __init__(self) -> None:
         self.events: list[FilesChanged] = []
         self.notices: list[str] = []
+        self.rows: list[str] = []
         self._more = asyncio.Event()
 
     def tell(self, event: FilesChanged) -> None:
@@ -33,6 +34,7 @@ class Told:
 
     def notice(self, text: str, hint: str) -> None:
         self.notices.append(text)
+        self.rows.append(f"{text} {hint}")
         self._more.set()
 
     @property
@@ -188,7 +190,10 @@ async def test_a_home_folder_is_refused(home: Home) -> None:
     async with asyncio.timeout(30):
         await FileWatch(home.path, told.tell, told.notice).run()
         await FileWatch(home.path.parent, told.tell, told.notice).run()
-    assert told.notices == ["File changes are not shown: this folder contains your home folder."]
+        await FileWatch(Path("/"), told.tell, told.notice).run()
+    above, root = told.rows
+    assert above == "File changes are not shown: this folder holds your home. Start in a project."
+    assert "the root folder" in root and max(map(len, told.rows)) <= 76, "one row of 80 columns says what to do"
     assert refusal(home.path, home.path)
     assert refusal(Path("/"), home.path)
     assert refusal(home.path.parent, home.path)
