@@ -160,3 +160,25 @@ def test_a_start_that_the_end_of_the_loop_cancels_does_not_keep_it(turns: int) -
     starting: list[asyncio.Future[asyncio.subprocess.Process]] = []
     asyncio.run(leave())
     assert starting[0].done()
+
+
+LEADER = """
+import psutil, signal, subprocess, sys
+child = subprocess.Popen(["sleep", "600"])
+def end(*_):
+    ended, _ = psutil.wait_procs([psutil.Process(child.pid)], timeout=0.05)
+    sys.exit("its child was ended before it" if ended else 3)
+signal.signal(signal.SIGTERM, end)
+print(child.pid, flush=True)
+signal.pause()
+"""
+
+
+def test_a_shell_is_ended_before_the_command_that_it_waits_for() -> None:
+    """It would go on with the next one."""
+    with subprocess.Popen([sys.executable, "-c", LEADER], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as leader:
+        assert leader.stdout is not None and leader.stderr is not None
+        child = psutil.Process(int(leader.stdout.readline()))
+        processes.end_processes([psutil.Process(leader.pid), child])
+        assert (leader.wait(10), leader.stderr.read()) == (3, b"")
+        assert not psutil.pid_exists(child.pid) or child.status() == psutil.STATUS_ZOMBIE

@@ -157,7 +157,8 @@ _SETTLED = 60.0
 """Seconds after which a process without an environment is one that was given none."""
 _NO_PID_COMES_AGAIN = 2.0
 """Seconds in which no machine starts so many processes that their pids begin anew and pass where they were."""
-_GRACE = 1.0
+_FIRST, _GRACE = 0.2, 1.0
+"""Seconds for a shell to end before what it has started; and for all to end by themselves."""
 _ROUNDS = 8
 
 
@@ -291,9 +292,15 @@ def _any_executes() -> bool:
 
 
 def end_processes(processes: list[psutil.Process], *, force: bool = False) -> None:
-    """End these: SIGTERM, then SIGKILL for those still there a second later (at once, with `force`)."""
+    """End these: SIGTERM, then SIGKILL for those still there a second later (at once, with `force`).
+
+    The first, which started the others, is asked before them: a shell in a sandbox, which ends with it, would go on
+    behind the command that was ended.
+    """
     if not force:
-        terminate(processes)
+        terminate(processes[:1])
+        wait_for_end(processes[:1], _FIRST)
+        terminate(processes[1:])
         processes = wait_for_end(processes, _GRACE)
     if processes:
         send_signal(processes, signal.SIGKILL)
