@@ -195,14 +195,14 @@ def _text_of(file: str) -> str:
 
 
 def _run(form: CommandForm, given: dict[str, Any]) -> int:
-    found, yes, silent = values(form, given), bool(given.get("yes")), 0
+    found, yes = values(form, given), bool(given.get("yes"))
     flags: dict[str, str] = given.get("flags") or {}
     lines = any(value.lines and given[value.name] == "-" for value in form.values)
     waits = any(value.alone and given[value.field] for value in form.values)
     if form.by_keeper and not (lines or waits):
-        from gshtui.client.hub_greeting import HubSilent
-        from gshtui.headless.commands.hub_words import tell_silent
+        from gshtui.client.hub_greeting import HubUnavailable
         from gshtui.headless.commands.keeper_call import KeeperCall, run_by_keeper
+        from gshtui.headless.streams import complain
 
         by_keeper = KeeperCall(
             form.name, form.declared, found, json=given["as_json"], yes=yes, waiting=form.by_keeper, flags=flags
@@ -210,10 +210,11 @@ def _run(form: CommandForm, given: dict[str, Any]) -> int:
         try:
             if (code := run_by_keeper(by_keeper, _open_session, brings=form.brings_keeper)) is not None:
                 return code
-        except HubSilent as keeper:
-            silent = keeper.pid
-            tell_silent(keeper)
-    return _run_here(form, found, as_json=given["as_json"], yes=yes, lines=lines, flags=flags, silent=silent)
+        except HubUnavailable as error:
+            if form.brings_keeper:
+                raise
+            complain(error.message, error.hint)  # what needs no record is done here
+    return _run_here(form, found, as_json=given["as_json"], yes=yes, lines=lines, flags=flags, beside=lines or waits)
 
 
 def _run_here(
@@ -224,13 +225,13 @@ def _run_here(
     yes: bool = False,
     lines: bool = False,
     flags: Mapping[str, str] | None = None,
-    silent: int = 0,
+    beside: bool = False,
 ) -> int:
     from gshtui.headless.commands.declared_command import DeclaredCall, run_call
 
     parameters = getattr(importlib.import_module(form.module), form.parameters)
     call = DeclaredCall(
-        parameters, found, form.name, json=as_json, yes=yes, lines=lines, flags=flags or {}, silent=silent
+        parameters, found, form.name, json=as_json, yes=yes, lines=lines, flags=flags or {}, beside=beside
     )
     return run_call(call, _open_session)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gshtui.client.hub_dial import HubDial
     from gshtui.client.window_protocol import OpenRequest
     from gshtui.settings.model import Settings
+    from gshtui.ui.window.lazy_imports import EmbeddedHub
 
 
 NO_TERMINAL = """\
@@ -98,31 +99,36 @@ def open_window(opening: Opening) -> int:
     if not cwd:
         os.write(2, b"gsh-tui: the current folder is gone; change to one that exists.\n")
         return 1
-    own, alone = None, opening.alone or _is_to_be_alone()
+    own, alone = own_hub, opening.alone or _is_to_be_alone()
     if alone:
-        from gshtui.headless.servers.keeper_process import OwnHub
-
-        own = OwnHub()
+        hub = own_hub()
+        own = lambda: hub  # noqa: E731
         try:
-            if not own.acquire():
+            if not hub.acquire():
                 if opening.alone:
                     os.write(2, _TAKEN.encode())
                     return 1
-                own, alone = None, False  # the one that runs serves it
+                alone = False  # the one that runs serves it
         except OSError:
-            own = None  # the window says that nothing is recorded
+            pass  # the window says that nothing is recorded
     mark_face()
     first_frame = paint(cwd, LOADING if opening.session else "")
     try:
         asked, is_first = _asked(opening, cwd, alone), _is_first()
-        hub = None if alone else _dial(asked)
+        dialled = None if alone else _dial(asked)
         from gshtui.ui.window.window_run import run
 
-        return run(asked, hub=hub, own=own, first_frame=first_frame, is_first=is_first)
+        return run(asked, hub=dialled, own=own, first_frame=first_frame, is_first=is_first)
     finally:
         # Also if the import fails: its message must not vanish with the frame.
         if first_frame is not None:
             first_frame.abandon()
+
+
+def own_hub() -> EmbeddedHub:
+    from gshtui.headless.servers.keeper_process import OwnHub
+
+    return OwnHub()
 
 
 def _asked(opening: Opening, cwd: str, alone: bool) -> OpenRequest:

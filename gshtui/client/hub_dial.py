@@ -12,7 +12,7 @@ from concurrent.futures import Future
 
 import msgspec
 
-from gshtui.client.hub_greeting import greeted, refusal
+from gshtui.client.hub_greeting import greeted, takes
 from gshtui.client.window_protocol import OpenRequest, WindowOpening
 from gshtui.system.processes import process_limits
 
@@ -76,13 +76,13 @@ class HubDial:
 
 def dial(opening: WindowOpening, coming: Callable[[], bool] = lambda: False) -> socket.socket | None:
     """A connection to the hub that takes this face; `None`: there is none. Blocks. `coming`: as of `HubDial`.
-    Raises `TimeoutError`: it does not answer, or does not come.
+    Raises `TimeoutError`: it does not answer, or does not come; `HubDeclined`.
     """
     until = time.monotonic() + _COMES_WITHIN
     while True:
         comes = coming()  # asked first: it may be there a moment after one has looked
         for connected in greeted("window", ANSWER_WITHIN):
-            if not refusal(connected, msgspec.json.encode(opening)):
+            if takes(connected, msgspec.json.encode(opening)):
                 return connected
         if not comes:
             return None

@@ -8,25 +8,48 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from gshtui import __version__
 from gshtui.settings import paths
+from gshtui.system.expected_error import ExpectedError
 from gshtui.system.installation import INSTALLED_AT
 from gshtui.system.json_types import is_object
 from gshtui.system.network.peer import peer_of
 from gshtui.system.processes import process_limits
 
+_HUNG_UP = "it has hung up"
 _LONGEST = 64 * 1024
 """Bytes of a line before the hub takes the face."""
 
 
-class HubSilent(TimeoutError):
-    """A hub listens and does not answer. `pid`: its process."""
+class HubUnavailable(ExpectedError):
+    """There is a hub of this record that does not serve this face, and nothing else may write what it writes."""
+
+
+OTHER_RECORD = "it has another record"
+"""Why the hub of another record declines a face, which then asks the next."""
+
+
+class HubDeclined(HubUnavailable):
+    """It says why."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"The hub does not do this: {why}.", "`gsh-tui hub status` says what runs.")
+        self.why = why
+
+
+class HubSilent(HubUnavailable, TimeoutError):
+    """It holds the record, and does not answer."""
 
     def __init__(self, pid: int) -> None:
-        super().__init__(pid)
+        super().__init__(
+            f"The hub (pid {pid}) does not answer.", "`gsh-tui hub stop` ends it, and the next call starts another."
+        )
         self.pid = pid
 
 
@@ -40,7 +63,7 @@ def greeted(kind: str, within: float, *, of_any_version: bool = False) -> Iterat
 
     Raises `HubSilent`: one does not answer.
     """
-    for path in paths.keeper_sockets():
+    for path in chain(paths.keeper_sockets(), _elsewhere()):
         connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | getattr(socket, "SOCK_CLOEXEC", 0))
         connected.settimeout(within)
         pid = 0
@@ -59,6 +82,14 @@ def greeted(kind: str, within: float, *, of_any_version: bool = False) -> Iterat
         connected.close()
 
 
+def _elsewhere() -> Iterator[Path]:
+    """Where the keeper of the usual record says that it listens: a job of cron looks for it elsewhere."""
+    with suppress(OSError, ValueError), (paths.data_dir(create=False) / paths.KEEPER_STATE).open("rb") as file:
+        state: object = json.load(file)
+        if is_object(state) and isinstance(told := state.get("socket"), str) and told:
+            yield from {Path(told)}.difference(paths.keeper_sockets())
+
+
 def _is_of_this_program(connected: socket.socket, kind: str) -> bool:
     """Say hello. Raises `OSError`, `ValueError`."""
     connected.sendall(json.dumps({"hello": kind, "pid": os.getpid()}).encode() + b"\n")
@@ -70,7 +101,7 @@ def refusal(connected: socket.socket, opening: bytes) -> str:
     """Why the hub does not take the face that opens with this; empty: it does. If not, the connection is closed. Raises
     `TimeoutError`: it does not answer.
     """
-    why = "it has hung up"
+    why = _HUNG_UP
     try:
         connected.sendall(opening + b"\n")
         answer = line_from(connected)
@@ -84,6 +115,19 @@ def refusal(connected: socket.socket, opening: bytes) -> str:
         pass
     connected.close()
     return why
+
+
+def takes(connected: socket.socket, opening: bytes) -> bool:
+    """Whether the hub takes the face; if not, as `refusal`. Raises `HubDeclined`: this record's does not."""
+    why = refusal(connected, opening)
+    check_declined({"declined": why} if why != _HUNG_UP else {})
+    return not why
+
+
+def check_declined(answer: Mapping[str, Any]) -> None:
+    """Raises `HubDeclined` if this is the answer of a hub of this record that does not take the face."""
+    if (why := answer.get("declined")) and why != OTHER_RECORD:
+        raise HubDeclined(str(why))
 
 
 def surroundings(cwd: str) -> dict[str, Any]:

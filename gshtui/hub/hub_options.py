@@ -47,8 +47,6 @@ class HubOptions(msgspec.Struct, frozen=True):
     """It is the keeper: it looks after the agents and shells of every folder, and asks and answers nothing."""
     visiting: bool = False
     """A command that ends soon: it neither takes the shells' socket nor answers agents in terminals."""
-    silent: int = 0
-    """Process of a keeper that does not answer, and for which this command acts; 0: there is none."""
     where: str = ""
     """Where this is, for another window that wants the same conversation."""
     more: tuple[Contribute, ...] = ()

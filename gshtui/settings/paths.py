@@ -112,6 +112,10 @@ def session_runtime_dir() -> Path | None:
         return None
 
 
+KEEPER_STATE = "keeper.json"
+"""File in the folder of the record, in which its keeper says where it listens."""
+
+
 def keeper_sockets() -> list[Path]:
     """Where keepers may listen to commands, in the order in which they are tried: each record has a keeper."""
     folder = runtime_dir(create=False)

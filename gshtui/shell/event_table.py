@@ -126,7 +126,7 @@ KINDS: dict[str, VisitorKind] = {
         VisitorKind(READER, ()),
         VisitorKind(PROMPT, (), asks=True, max_line=16 * 1024),
         VisitorKind(COMMAND, (), asks=True, max_line=8 * 1024 * 1024),
-        VisitorKind(TURN, (), asks=True, max_line=8 * 1024 * 1024),
+        VisitorKind(TURN, (), asks=True, max_line=256 * 1024 * 1024),
         VisitorKind(WINDOW, (), asks=True, max_line=64 * 1024 * 1024),
         VisitorKind(PANE, (), asks=True, max_line=8 * 1024 * 1024),
         VisitorKind(MCP, (), asks=True, max_line=64 * 1024 * 1024),

@@ -32,10 +32,9 @@ def program_environment(environ: Mapping[str, str], agent: str, **more: str) -> 
 
 def without_terminal(environ: Mapping[str, str]) -> dict[str, str]:
     """The variables for a program on another terminal than ours, without undecodable ones."""
+    left_out = {name for name in environ if name in _WINDOW or name.startswith(_PREFIXES)} - {"TMUX_TMPDIR"}
     return {
-        name: value
-        for name, value in environ.items()
-        if name not in _WINDOW and not name.startswith(_PREFIXES) and _is_text(name) and _is_text(value)
+        name: value for name, value in environ.items() if name not in left_out and _is_text(name) and _is_text(value)
     }
 
 

@@ -345,7 +345,10 @@ async def test_what_the_hub_cannot_run_is_said_in_the_terminal(tmp_path: Path) -
     )
     out, err = await child.communicate()
     assert (child.returncode, out) == (1, b"")
-    assert b"the hub does not run this agent: it has other settings." in err and b"Traceback" not in err
+    assert (
+        b"the hub does not run this agent: its [tmux] or [store] settings are not the hub's." in err
+        and b"Traceback" not in err
+    )
 
 
 @pytest.mark.tmux

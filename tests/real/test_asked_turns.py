@@ -105,13 +105,12 @@ async def test_a_face_in_a_container_is_served_by_no_hub_outside(project: Path) 
     """Its files are other ones, whatever they are called."""
     hidden = 'mount -t tmpfs none "$PWD/inner" && cd "$PWD/inner" && touch only-here && exec "$@"'
     (project / "inner").mkdir()
-    for words, shown in ((["prompt", "--mode", "yolo", "run ls"], "only-here"), (["session", "ls"], "")):
+    for words in (["prompt", "--mode", "yolo", "run ls"], ["session", "ls"]):
         line = ["unshare", "--mount", *MAPPED, "sh", "-c", hidden, "sh", *command(words)]
         ran = await asyncio.to_thread(
             subprocess.run, line, cwd=project, env=environment(), timeout=DEADLINE, capture_output=True, check=False
         )
-        assert ran.returncode == 0, ran.stderr
-        assert shown.encode() in ran.stdout
+        assert (ran.returncode, ran.stdout, ran.stderr.count(b"other namespaces")) == (1, b"", 1)
 
 
 def roles(project: Path, session: str) -> list[str]:
@@ -178,12 +177,12 @@ async def test_a_hub_that_ends_in_mid_turn_is_told_of_and_runs_nothing_twice(
     assert not running("sleep 30072")
 
 
-async def test_a_hub_that_is_stopped_costs_a_second_and_the_face_does_it_itself(project: Path) -> None:
+async def test_a_hub_that_is_stopped_is_told_of_and_nothing_is_done_beside_it(project: Path) -> None:
     pid = keeper_pid()
     os.kill(pid, signal.SIGSTOP)
     try:
         ran = await prompted(project, "read nothing.txt")
-        assert ran.code == 0, ran.err
+        assert (ran.code, f"(pid {pid}) does not answer" in ran.err) == (1, True)
     finally:
         os.kill(pid, signal.SIGCONT)
 

@@ -224,9 +224,13 @@ ASKS = """
 import os
 from pathlib import Path
 from gshtui.client.hub_dial import dial, window_opening
+from gshtui.client.hub_greeting import HubDeclined
 from gshtui.client.window_protocol import OpenRequest
 opening = window_opening(OpenRequest(Path.cwd()), os.environ)
-print(dial(opening) is not None)
+try:
+    print(dial(opening) is not None)
+except HubDeclined:
+    print(False)
 """
 
 

@@ -125,7 +125,7 @@ async def test_a_window_ends_where_the_hub_does_not_answer(
         async with app.run_test():
             app.bench.input.text = "half a thought"
             await eventually(refused, until=bool)
-        assert f"The hub (process {os.getpid()}) does not answer. `gsh-tui hub stop`" in app.bridge.refused
+        assert f"The hub (pid {os.getpid()}) does not answer. `gsh-tui hub stop`" in app.bridge.refused
         assert app.return_value == 1
         assert not (data / "gsh.db").exists()
     finally:

@@ -7,10 +7,12 @@ import pty
 import re
 import select
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -22,6 +24,7 @@ import pytest
 
 from gshtui import __version__
 from gshtui.cli.declared_forms import COMMANDS
+from gshtui.client.hub_greeting import OTHER_RECORD
 from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.settings import paths
 from gshtui.settings.paths import data_dir
@@ -168,7 +171,7 @@ pytestmark = pytest.mark.tmux
 __all__ = ["place"]
 
 ALONE = {"GSH_HUB__KEEP": "alone"}
-"""With another setting than the keeper's, a command goes on alone."""
+"""Where no keeper runs, a command goes on alone."""
 LOADED = """
 import os, sys
 sys.argv = ["gsh-tui", *{words!r}]
@@ -196,10 +199,18 @@ async def listening() -> bool:
 
 def settled(ran: CommandResult) -> tuple[int, str, str]:
     """What a command did, without ages and ids."""
-    out = re.sub(
-        r"\d+(\.\d+)? s\)|\"(?:status_)?age_s\": [\d.]+|\bnow\b|\b\d+ (?:s|min|ms)\b|\"message\": \"\w+\"", "…", ran.out
-    )
+    ages = r"\d+(\.\d+)? s\)|\"(?:status_)?age_s\": [\d.]+|\bnow\b|\b\d+ (?:s|min|ms)(?: ago)?\b|\"message\": \"\w+\""
+    out = re.sub(ages, "…", ran.out)
     return ran.code, re.sub(r", *…", ", …", re.sub(r" +", " ", out)), ran.err
+
+
+def run_alone(warm: WarmProgram, cwd: Path, *words: str) -> tuple[int, str, str]:
+    """What a command does without a keeper, on a copy of the record."""
+    with tempfile.TemporaryDirectory() as home:
+        shutil.copytree(data_dir(), Path(home) / "gsh", ignore=shutil.ignore_patterns("keeper.*"))
+        code, out, err = settled(warm.run(*words, cwd=cwd, env=ALONE | {"XDG_DATA_HOME": home}))
+        out = out.replace(home, str(data_dir().parent))
+        return code, re.sub(r"(?m)^hub\.keep = .*", 'hub.keep = "auto"  # default', out), err
 
 
 @pytest.fixture
@@ -231,8 +242,6 @@ async def test_each_command_prints_what_it_prints_alone(place: Place, warm: Warm
         ("interrupt", "nobody"),
         ("ls", "--what"),
         ("send", "cat", "--message-file", "/nowhere"),
-        ("send", "cat", "moss"),
-        ("send", "--json", "cat", "fern"),
         ("kill", "tree"),
         ("ls", "--archived"),
         ("spawn", "--cli", "nosuchprogram"),
@@ -251,8 +260,8 @@ async def test_each_command_prints_what_it_prints_alone(place: Place, warm: Warm
     for line in lines if FULL else lines[::2]:
         tries = 10 if line[0] in ("ls", "show", "seen") else 1  # a status may change between the two
         while True:
+            alone = run_alone(warm, place.project, "agent", *line)
             beside = settled(warm.run("agent", *line, cwd=place.project))
-            alone = settled(warm.run("agent", *line, cwd=place.project, env=ALONE))
             tries -= 1
             if beside == alone or not tries:
                 break
@@ -276,7 +285,7 @@ async def test_each_command_prints_what_it_prints_alone(place: Place, warm: Warm
     assert warm.run("agent", "ls", "--all", cwd=place.project.parent).out.count("\n") == 5
 
 
-async def test_a_folder_is_opened_with_what_its_caller_has(place: Place, warm: WarmProgram, tmp_path: Path) -> None:
+async def test_a_folder_is_opened_with_what_its_caller_has(place: Place, warm: WarmProgram) -> None:
     (place.project / "sub").mkdir()
     (place.project / "sub" / "a.py").write_text("def moss(): ...\n\n\nmoss()\n")
     (place.project / "sub" / "b.txt").write_text("moss")
@@ -289,11 +298,9 @@ async def test_a_folder_is_opened_with_what_its_caller_has(place: Place, warm: W
         assert warm.run("prompt", "--provider", "offline", f"run echo {text}", "--yes", cwd=place.project).code == 0
     place.run("hub", "start")
     await eventually(listening, until=bool)
-    beside, elsewhere = {"AGENT_NOTE": "a"}, {"XDG_RUNTIME_DIR": str(tmp_path)}
     for line in FOLDER_LINES if FULL else FOLDER_LINES[::2]:
-        code, out, err = settled(warm.run(*line, cwd=place.project, env=beside | elsewhere))
-        alone = code, out.replace(str(tmp_path / "gsh"), str(paths.runtime_dir())), err
-        assert settled(warm.run(*line, cwd=place.project, env=beside)) == alone, line
+        alone = run_alone(warm, place.project, *line)
+        assert settled(warm.run(*line, cwd=place.project)) == alone, line
     mode = ("config", "show", "agent.mode", "--json")
     assert "plan" not in warm.run(*mode, cwd=place.project).out
     assert "plan" in warm.run(*mode, cwd=place.project, env={"GSH_AGENT__MODE": "plan"}).out
@@ -435,21 +442,19 @@ async def test_an_agent_is_shown_in_the_terminal_of_the_command(place: Place) ->
             assert await asyncio.to_thread(process.wait, DEADLINE) == 0
 
 
-async def test_a_keeper_that_hangs_is_not_waited_for(place: Place) -> None:
+async def test_a_keeper_that_hangs_is_told_of_and_nothing_is_done_beside_it(place: Place) -> None:
     with start_gsh("hub", "run", "--idle", "0", cwd=place.project) as process:  # tmux continues what it started
         await place.keeper()
         await made(place)
         os.kill(process.pid, signal.SIGSTOP)
-        listed = run_gsh("agent", "ls", "--json", cwd=place.project)
-        assert (listed.code, [one["name"] for one in listed.json]) == (0, ["cc", "cat"])
-        assert f"(pid {process.pid}) does not answer" in listed.err
-        sent = run_gsh("agent", "send", "cat", "over here", cwd=place.project)
-        assert (sent.code, sent.out) == (0, "Sent to cat (0002).\n"), sent.err
-        assert "over here" in run_gsh("agent", "show", "cat", cwd=place.project).out
+        for words in (("agent", "ls", "--json"), ("agent", "send", "cat", "over here")):
+            ran = run_gsh(*words, cwd=place.project)
+            assert (ran.code, ran.out) == (1, "")
+            assert f"(pid {process.pid}) does not answer" in ran.err
         assert "was stopped" in run_gsh("hub", "stop", cwd=place.project).out
         assert await asyncio.to_thread(process.wait, DEADLINE) == 0
     assert running_keeper(data_dir()) is None
-    assert place.run("agent", "show", "cat").count("over here") == 2, "typed once, and echoed"
+    assert "over here" not in place.run("agent", "show", "cat")
     assert (await place.keeper()).process.pid != process.pid, "it is back with the next call"
 
 
@@ -536,7 +541,8 @@ SERVES = {"welcome": "x", "serves": __version__, "installed": INSTALLED_AT}
             ({"error": "the first line must be …"},),
             ("not JSON",),
             ("[1]",),
-            (SERVES, {"declined": "it has other settings"}),
+            (SERVES, {"declined": OTHER_RECORD}),
+            (SERVES, {"alone": True}),
             (SERVES, {"reads": True}),
             (SERVES, {"reads": True}, "{"),
             (SERVES, {"reads": True}, {"bye": "x"}),
@@ -577,7 +583,13 @@ def test_one_that_acts_does_not_act_twice() -> None:
 def test_one_that_never_answers_is_told_of(answers: tuple[Any, ...]) -> None:
     with stand_in(*answers):
         ran = run_gsh("agent", "ls")
-        assert (ran.code, ran.err.count("does not answer")) == (0, 1)
+        assert (ran.code, ran.err.count("does not answer")) == (1, 1)
+
+
+def test_one_that_declines_says_why() -> None:
+    with stand_in(SERVES, {"declined": "it has other settings"}):
+        ran = run_gsh("agent", "ls")
+        assert (ran.code, ran.out, ran.err.count("it has other settings")) == (1, "", 1)
 
 
 def test_without_a_runtime_folder_nothing_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -252,7 +252,7 @@ def keeper_processes() -> list[int]:
     return found
 
 
-async def test_a_wedged_keeper_hides_nothing_from_gsh_and_gives_way_to_a_window(place: Place, tmp_path: Path) -> None:
+async def test_beside_a_wedged_keeper_gsh_asks_nothing_and_a_window_goes_on(place: Place, tmp_path: Path) -> None:
     log = tmp_path / "heard"
     with start_gsh("hub", "run", "--idle", "0", cwd=place.project) as wedged:  # tmux continues what it started
         await listener(place, log)
@@ -263,8 +263,7 @@ async def test_a_wedged_keeper_hides_nothing_from_gsh_and_gives_way_to_a_window(
             async with loopback("anthropic", [[Say("ok")]], repeat=True) as provider:
                 env = variables("anthropic", provider.url)
                 asked = await asyncio.to_thread(run_gsh, "gsh", "what", "failed", cwd=place.project, env=env)
-                assert asked.code == 0, asked.err
-                assert "no-such-command-here" in json.dumps(provider.chats[-1].body["messages"])
+                assert (asked.code, "does not answer" in asked.err, provider.chats) == (1, True, [])
         finally:
             await asyncio.to_thread(shell.close)
         async with running_hub(place.project) as window:

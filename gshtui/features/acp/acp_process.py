@@ -58,7 +58,7 @@ async def _serve(options: AcpOptions, stop: Stop) -> int:
     except OSError as error:
         complain(f"standard input or output cannot be used: {error.strerror}.")
         return exits.ERROR
-    from gshtui.headless.commands.command_hub import hub_comes, load_settings
+    from gshtui.headless.commands.command_hub import bring_hub, load_settings
     from gshtui.headless.servers.program_relay import AcpProtocol, relayed
 
     wanted = {"provider": options.provider, "model": options.model, "mode": options.mode, "flags": dict(options.flags)}
@@ -69,7 +69,7 @@ async def _serve(options: AcpOptions, stop: Stop) -> int:
         off = FeatureOffError("acp")
         complain(off.message, off.hint)
         return exits.USAGE
-    if await hub_comes(settings) and (code := await relayed(AcpProtocol(), wanted, source, sink, stop)) is not None:
+    if await bring_hub(settings) and (code := await relayed(AcpProtocol(), wanted, source, sink, stop)) is not None:
         return code
     from acp.agent.connection import AgentSideConnection
 

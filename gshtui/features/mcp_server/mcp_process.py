@@ -73,7 +73,7 @@ async def _run(options: McpServeOptions, stop: Stop) -> int:
             return code
     from gshtui.features.mcp_server.mcp_face import McpFace
     from gshtui.features.mcp_server.served_commands import ServedCommands
-    from gshtui.headless.commands.command_hub import hub_comes, load_settings, running_hub, working_folder
+    from gshtui.headless.commands.command_hub import bring_hub, load_settings, running_hub, working_folder
     from gshtui.headless.servers.asked_programs import allowing
 
     own = load_settings()
@@ -82,7 +82,7 @@ async def _run(options: McpServeOptions, stop: Stop) -> int:
         complain(off.message, off.hint)
         return exits.USAGE
     if (
-        await hub_comes(own.settings)
+        await bring_hub(own.settings)
         and protocol is not None
         and (code := await relayed(McpProtocol(), wanted, *protocol, stop)) is not None
     ):

@@ -14,11 +14,11 @@ from contextlib import suppress
 
 import msgspec
 
-from gshtui.client.hub_greeting import surroundings
+from gshtui.client.hub_greeting import HubUnavailable, surroundings
 from gshtui.headless import exits, streams
-from gshtui.headless.commands.command_hub import hub_comes, load_settings, running_hub, working_folder
+from gshtui.headless.commands.command_hub import bring_hub, load_settings, only_hub, working_folder
 from gshtui.headless.runner import Stop, run_command
-from gshtui.headless.servers.hub_reach import COMES_WITHIN, FaceDeclined, start_hub, taken
+from gshtui.headless.servers.hub_reach import COMES_WITHIN, start_hub, taken
 from gshtui.headless.streams import complain
 from gshtui.system.tasks import cancel_and_wait
 
@@ -44,12 +44,12 @@ async def _run(options: ServeOptions, stop: Stop) -> int:
     if (code := await face.be_served(stop)) is not None:
         return code
     loaded = load_settings()
-    if await hub_comes(loaded.settings) and (code := await face.be_served(stop)) is not None:
+    if await bring_hub(loaded.settings) and (code := await face.be_served(stop)) is not None:
         return code
     from gshtui.features.ssh.people_door import PeopleDoor
     from gshtui.headless.servers.asked_doors import door_options
 
-    async with running_hub(door_options(working_folder(), loaded)) as hub:
+    async with only_hub(door_options(working_folder(), loaded)) as hub:
         return await PeopleDoor(hub, options.host, options.port, face).serve(stop.asked)
 
 
@@ -78,11 +78,7 @@ class _Face:
 
     async def be_served(self, stop: Stop) -> int | None:
         """Have the hub keep the door until asked to stop; returns the exit code, `None` where no hub takes it."""
-        try:
-            connected = await self._connected()
-        except FaceDeclined:
-            return None
-        if connected is None:
+        if (connected := await self._connected()) is None:
             return None
         while (code := await self._until_ended(connected, stop)) is None:
             complain("the hub ended, and with it the door; it opens again with the next one.")
@@ -90,8 +86,8 @@ class _Face:
                 if (connected := await self._connected(again=True)) is None:
                     await start_hub()
                     connected = await self._connected(again=True)
-            except FaceDeclined as why:
-                complain(f"the hub does not open the door again: {why}.", "Start this anew.")
+            except HubUnavailable as error:
+                complain(error.message, "Start this anew.")
                 return exits.ERROR
             if connected is None:
                 complain("no hub runs, and none could be started.", "`gsh-tui hub start` says why.")
@@ -99,7 +95,7 @@ class _Face:
         return code
 
     async def _connected(self, *, again: bool = False) -> socket.socket | None:
-        """A connection to the hub that opens the door. Raises `FaceDeclined`."""
+        """A connection to the hub that opens the door. Raises `HubUnavailable`."""
         fields = {"host": self._options.host, "port": self._port, **surroundings(str(working_folder()))}
         opening = json.dumps(fields).encode() + b"\n"
         return await asyncio.to_thread(taken, "ssh", opening, of_any_version=again)

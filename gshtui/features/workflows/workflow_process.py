@@ -25,7 +25,7 @@ from gshtui.bus.events.workflow_events import (
 )
 from gshtui.commands.declaration import UnknownCommand
 from gshtui.headless import exits
-from gshtui.headless.commands.command_hub import hub_comes, load_settings, running_hub, working_folder
+from gshtui.headless.commands.command_hub import bring_hub, load_settings, running_hub, working_folder
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import STDERR, STDOUT, Writer, ask_yes_no, complain, json_line, shown
 
@@ -76,7 +76,7 @@ async def _run(options: WorkflowOptions, stop: Stop) -> int:
 
     writer = Writer(unread)
     loaded = await asyncio.to_thread(load_settings, options.flags)
-    await hub_comes(loaded.settings)
+    await bring_hub(loaded.settings)
     hub_options = HubOptions(
         cwd=working_folder(),
         loaded=loaded,

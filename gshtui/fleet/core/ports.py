@@ -68,8 +68,6 @@ class FleetOptions(msgspec.Struct, frozen=True):
     """A command with agents of its own that ends soon: while a keeper runs, it takes over nobody."""
     hosted: bool = False
     """It shares its process with the fleet that looks after all agents, and looks only after those that it started."""
-    silent: int = 0
-    """Process of a keeper that does not answer: its agents are taken for those that nobody looks after."""
     grace: float = 60.0
     """Seconds in which a kill can be undone."""
 

@@ -33,7 +33,7 @@ from gshtui.system.processes.process_identity import Process, is_alive, is_here,
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.struct_types import learned
 
-_STATE = "keeper.json"
+_STATE = paths.KEEPER_STATE
 LOCK = "keeper.lock"
 """File in the folder of the record, whose lock says who is the keeper."""
 _STATE_LIMIT = 64 * 1024
@@ -50,6 +50,7 @@ BRIEF = 5.0
 """Seconds until a keeper that was started for the next command ends, if there is nothing to look after."""
 DRAIN = signal.SIGUSR1
 """Asks a keeper to take nothing new, and to end as soon as nothing that it does for others would be cut."""
+OTHER_VERSION = ("The hub is another version's, and ends once nothing goes on.", "`gsh-tui hub stop` ends it now.")
 LOGGED_OUT = "The hub was ended when you logged out, and what its agents did since then was not followed."
 LINGER = "`loginctl enable-linger` lets your programs go on after you log out."
 
@@ -69,6 +70,8 @@ class KeeperState(msgspec.Struct, frozen=True):
     """It was ended by a logout."""
     drains: bool = False
     """It ends between turns when `DRAIN` asks it to."""
+    socket: str = ""
+    """Where it listens, for who looks elsewhere, as a job of cron does."""
     brief: bool = False
     """All who have wanted it until now were commands, which it need not wait for long."""
 
@@ -146,9 +149,9 @@ class KeeperClaim:
         except OSError:
             return False
 
-    def say_ready(self) -> None:
-        """Tell those that wait for it that it has started. Raises `OSError`."""
-        self._state = msgspec.structs.replace(self._state, ready=True)
+    def say_ready(self, socket: Path | None) -> None:
+        """Tell those that wait for it where it listens; `None`: not yet, or not now. Raises `OSError`."""
+        self._state = msgspec.structs.replace(self._state, ready=socket is not None, socket=str(socket or ""))
         self._write()
 
     def is_wanted_longer(self) -> bool:
@@ -159,6 +162,8 @@ class KeeperClaim:
     def pass_on(self) -> list[str]:
         """Have the program that this process executes next keep the right; its arguments for that."""
         assert self._descriptor is not None
+        with contextlib.suppress(OSError):
+            self.say_ready(None)
         os.set_inheritable(self._descriptor, True)
         return ["--lock", str(self._descriptor)]
 
@@ -284,12 +289,17 @@ async def ensure_keeper(data: Path, environ: Mapping[str, str], *, briefly: bool
         if is_current(running):
             if not briefly:
                 await asyncio.to_thread(_want_longer, data)
-            return KeeperStart(False, serves=(running.version, running.installed) == (__version__, INSTALLED_AT))
+            return KeeperStart(False, serves=serves(running))
         if not (running.drains and running.ready):
             await stop_keeper(data, running)
         elif not await ends(running.process, 0.0 if briefly else _DRAIN_WITHIN, DRAIN, signal.SIGCONT):
             return KeeperStart(False, serves=False)
     return await asyncio.to_thread(start_keeper, data, environ, briefly=briefly)
+
+
+def serves(running: KeeperState) -> bool:
+    """Whether it is of this program."""
+    return (running.version, running.installed) == (__version__, INSTALLED_AT)
 
 
 def is_current(running: KeeperState) -> bool:
@@ -334,10 +344,7 @@ def keeper_command() -> list[str]:
 
 def keeper_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """The variables that the keeper gets: no keys, and nothing about a terminal but where tmux has its sockets."""
-    passed = without_terminal(environ)
-    if folder := environ.get("TMUX_TMPDIR"):
-        passed["TMUX_TMPDIR"] = folder
-    return {name: value for name, value in passed.items() if _is_keepers(name, value)}
+    return {name: value for name, value in without_terminal(environ).items() if _is_keepers(name, value)}
 
 
 def _is_keepers(name: str, value: str) -> bool:

@@ -216,7 +216,7 @@ class Reconciler:
             return True
         if row.id in self._context.rows.between:
             return False
-        return options.visiting and row.owner in (0, options.silent)
+        return options.visiting and not row.owner
 
     async def _record_probe(self, before: AgentRow, seen: agent_terminals.PaneProbe) -> AgentRow | None:
         """Write down what was seen of one row; the row, when it is lost by that."""

@@ -53,7 +53,6 @@ class MailService:
         programs: Programs | None = None,
         visiting: bool = False,
         hosted: bool = False,
-        silent: int = 0,
         follow: Follow | None = None,
         mode_of: Callable[[str], GuardMode] = lambda _: "ask",
         answered: Answered = no_call,
@@ -65,7 +64,6 @@ class MailService:
             terminals, programs: shared with the fleet.
             visiting: a short command, which delivers only what it sends itself.
             hosted: the mail of this process reaches the agents in terminals; this one only those that live here.
-            silent: process of a keeper that does not answer; 0: there is none.
             mode_of: the mode of an agent that sends from here.
             answered: says in its call what was answered there.
             follow: lets a visitor notice what an agent does that nobody else looks after.
@@ -73,7 +71,7 @@ class MailService:
         self.terminals = terminals or AgentTerminals()
         self.programs = programs or Programs()
         self.outbox = MailOutbox(bus, store, Addresses(store, here), mode_of)
-        carriers = MailTransports(bus, store, self.terminals, self.programs, here, connected, visiting, silent, hosted)
+        carriers = MailTransports(bus, store, self.terminals, self.programs, here, connected, visiting, hosted)
         self.delivery = Delivery(bus, store, carriers, answered)
         self.visiting = visiting
         self._follow = follow

@@ -95,7 +95,6 @@ class MailTransports:
         here: Callable[[str], str],
         connected: Callable[[str], bool],
         visiting: bool = False,
-        silent: int = 0,
         hosted: bool = False,
     ) -> None:
         """
@@ -103,7 +102,6 @@ class MailTransports:
             here: name of an agent that lives in this window → its conversation.
             connected: whether an agent's own hub listens to this hub's bus.
             visiting: nobody connects to this process, which leaves at once.
-            silent: process of a keeper that does not answer, whose agents are reached from here; 0: there is none.
             hosted: another mail service of this process reaches the agents in terminals.
         """
         self.busy = BusyAgents()
@@ -114,7 +112,7 @@ class MailTransports:
         self._here = here
         self._connected = connected
         self._visiting = visiting
-        self.near: tuple[int, ...] = () if hosted else (0, os.getpid(), silent)
+        self.near: tuple[int, ...] = () if hosted else (0, os.getpid())
         """Processes whose agents are reached from here."""
         self._started: set[tuple[str, int]] = set()
 

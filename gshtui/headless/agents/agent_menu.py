@@ -17,7 +17,7 @@ async def _menu(busy: bool, as_json: bool) -> int:
     from gshtui.fleet.core.agent_calls import FLEET_PARTS, ListAgents
     from gshtui.fleet.core.agent_tables import menu_line
 
-    found = await on_hub(HubNeeds(FLEET_PARTS), lambda hub, _: hub.call(ListAgents(windows=False)))
+    found = await on_hub(HubNeeds(FLEET_PARTS, beside=True), lambda hub, _: hub.call(ListAgents(windows=False)))
     if isinstance(found, int):
         return found
     shown = [row for row in found.rows if row.status not in ENDED_STATUSES]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,9 +18,8 @@ import msgspec
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import FaultReported
 from gshtui.bus.loop_faults import in_words
-from gshtui.client.hub_greeting import HubSilent
+from gshtui.client.hub_greeting import HubSilent, HubUnavailable
 from gshtui.headless import exits
-from gshtui.headless.commands.hub_words import tell_silent
 from gshtui.headless.outcomes import print_outcome
 from gshtui.headless.streams import STDERR, complain, is_terminal
 from gshtui.settings.paths import FolderError
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from gshtui.settings.loader import Loaded
     from gshtui.settings.model import Settings
 
+_ENDS_WITHIN = 4.0
+"""Seconds for a hub that listens no more to end."""
+_LOOK_EVERY = 0.05
+_CAUSE = "`gsh-tui doctor` looks for the cause."
 _STOP_WITHIN = 20.0
 """Seconds that a hub has to stop; its parts have shorter deadlines of their own."""
 
@@ -57,8 +61,8 @@ class HubNeeds(msgspec.Struct, frozen=True):
     """Seconds after which the command is stopped; 0: never."""
     waiting: str = "Working"
     """The progress line that a person sees after a second of silence."""
-    silent: int = 0
-    """Process of a keeper that does not answer; 0: there is none."""
+    beside: bool = False
+    """It visits the record beside a hub that runs."""
     brings_hub: bool = True
     """Start the resident hub where none runs, whose record this is then."""
     shows_agents: bool = False
@@ -75,24 +79,21 @@ async def on_hub(needs: HubNeeds, work: Callable[[Hub, Progress], Awaitable[T]])
     from gshtui.hub.hub_options import HubOptions
 
     loaded = await asyncio.to_thread(load_settings, needs.flags)
-    silent = needs.silent
-    if needs.brings_hub and not silent:
-        try:
-            await bring_hub(loaded.settings)
-        except HubSilent as keeper:
-            silent = keeper.pid
-            tell_silent(keeper)
+    if needs.brings_hub:
+        await bring_hub(loaded.settings)
     options = HubOptions(
         cwd=working_folder(),
         loaded=loaded,
         respondent=needs.respondent,
         parts=needs.parts,
         visiting=True,
-        silent=silent,
         where=needs.where,
         **needs.conversation,
     )
-    async with running_hub(options) as hub, watching(hub, needs.waiting, shows_agents=needs.shows_agents) as progress:
+    async with (
+        running_hub(options) if needs.beside else only_hub(options) as hub,
+        watching(hub, needs.waiting, shows_agents=needs.shows_agents) as progress,
+    ):
         await hub.start()
         for failed in (each for each in hub.failed.values() if not each.needs):
             complain(f"{failed.part}: {failed.why}", failed.hint)
@@ -120,24 +121,34 @@ async def on_settings(
 
 
 async def bring_hub(settings: Settings) -> bool:
-    """Start the hub unless it runs, or none is wanted, and wait for it; whether one of this program serves.
+    """Start the hub unless it runs, or none is wanted, and wait for it; whether one serves.
 
-    A process that an agent runs starts none: it would be among that agent's processes. Raises `HubSilent`: it starts,
-    and does not come.
+    A process that an agent runs starts none: it would be among that agent's processes. Raises `HubUnavailable`: it
+    starts, and does not come, or is another program's.
     """
-    if settings.hub.keep == "alone" or os.environ.get("GSH_AGENT"):
-        return False
-    from gshtui.fleet.keeper.keeper import LINGER, LOGGED_OUT, ensure_keeper, running_keeper, wait_for_keeper
+    from gshtui.fleet.keeper.keeper import (
+        LINGER,
+        LOGGED_OUT,
+        OTHER_VERSION,
+        ensure_keeper,
+        running_keeper,
+        serves,
+        wait_for_keeper,
+    )
     from gshtui.headless.progress import Progress
 
     data, progress = settings.general.session_dir, Progress("Waiting for the hub")
+    starts = settings.hub.keep != "alone" and not os.environ.get("GSH_AGENT")
+    if not starts and await asyncio.to_thread(running_keeper, data) is None:
+        return False
     progress.start()
     try:
-        start = await ensure_keeper(data, os.environ, briefly=True)
-        if start.logged_out:
+        if starts and (await ensure_keeper(data, os.environ, briefly=True)).logged_out:
             progress.complain(LOGGED_OUT, LINGER)
-        if not start.serves or await wait_for_keeper(data) is not None:
-            return start.serves
+        if (ready := await wait_for_keeper(data)) is not None:
+            if not serves(ready):
+                raise HubUnavailable(*OTHER_VERSION)
+            return True
         starting = await asyncio.to_thread(running_keeper, data)
     except OSError:
         return False  # where it cannot start, this process does without it
@@ -146,15 +157,6 @@ async def bring_hub(settings: Settings) -> bool:
     if starting is None:
         return False
     raise HubSilent(starting.process.pid)
-
-
-async def hub_comes(settings: Settings) -> bool:
-    """Bring the hub; whether one of this program serves. Of one that does not come, a person is told."""
-    try:
-        return await bring_hub(settings)
-    except HubSilent as silent:
-        tell_silent(silent)
-    return False
 
 
 async def _result_or_code(
@@ -227,6 +229,27 @@ def say_faults(batch: Sequence[Event]) -> None:
     for event in batch:
         if isinstance(event, FaultReported) and not event.shown:
             complain(*in_words(event))
+
+
+@asynccontextmanager
+async def only_hub(options: HubOptions) -> AsyncGenerator[Hub]:
+    """As `running_hub`, where no other process is the hub of its record. Raises `HubUnavailable`: one is."""
+    await no_hub_runs(options.loaded.settings)
+    async with running_hub(options) as hub:
+        yield hub
+
+
+async def no_hub_runs(settings: Settings) -> None:
+    """Wait a moment for the end of the one that runs. Raises `HubUnavailable`: it goes on."""
+    from gshtui.fleet.keeper.keeper import OTHER_VERSION, running_keeper, serves
+
+    data, until = settings.general.session_dir, time.monotonic() + _ENDS_WITHIN
+    while (running := await asyncio.to_thread(running_keeper, data)) is not None:
+        if not serves(running):
+            raise HubUnavailable(*OTHER_VERSION)
+        if time.monotonic() > until:
+            raise HubUnavailable(f"The hub (pid {running.process.pid}) is not reached from here.", _CAUSE)
+        await asyncio.sleep(_LOOK_EVERY)
 
 
 @asynccontextmanager

@@ -68,8 +68,6 @@ class LineOptions(msgspec.Struct, frozen=True):
     conversation: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     """Options of the hub for the conversation that is open meanwhile; empty: none."""
     person: LinePerson | None = None
-    silent: int = 0
-    """Process of a keeper that does not answer; 0: there is none."""
 
 
 def run_line(options: LineOptions) -> int:
@@ -126,7 +124,7 @@ async def _run(options: LineOptions, views: list[ProgramView]) -> int:
         conversation=options.conversation,
         respondent="policy" if options.yes else "nobody",
         timeout=options.timeout,
-        silent=options.silent,
+        beside=True,
         brings_hub=not any(map(is_about_hub, lines)),
     )
     outcome = await on_hub(needs, work)

@@ -53,8 +53,8 @@ class DeclaredCall(msgspec.Struct, frozen=True):
     """Answer each line of standard input."""
     flags: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     """Settings for this run only."""
-    silent: int = 0
-    """Process of a keeper that does not answer; 0: there is none."""
+    beside: bool = False
+    """Its own process does it, although a hub runs."""
 
     @property
     def form(self) -> ShellForm:
@@ -102,7 +102,7 @@ def run_call(call: DeclaredCall, open_session: Callable[[str], int] | None = Non
                 where=f"gsh-tui {call.name}",
                 flags=call.flags,
                 waiting=form.waiting,
-                silent=call.silent,
+                beside=call.beside or form.alone,
                 shows_agents=form.prints_agents and not call.json,
             )
             ran = await on_hub(needs, lambda hub, progress: run_on(hub, call, progress.clear))

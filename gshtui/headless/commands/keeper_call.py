@@ -1,8 +1,8 @@
 """Has the keeper run a command, where one runs: this process then only prints, and starts no hub.
 
 The keeper declines what it is not sure to do as this process would (`hub/faces/asked_commands.py`), and does nothing
-before it is told to go on. Where none answers in time, the command goes on alone; so does one that only reads and whose
-keeper ends meanwhile. Loads little where one runs, and no `asyncio`: that is what the call is for.
+before it is told to go on. What only reads and whose keeper ends meanwhile is asked of the next one. Loads little
+where one runs, and no `asyncio`: that is what the call is for.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gshtui.client.hub_greeting import HubSilent, greeted, surroundings
+from gshtui.client.hub_greeting import HubSilent, check_declined, greeted, surroundings
 from gshtui.headless import exits, streams
 from gshtui.headless.outcomes import print_outcome
 from gshtui.system.json_types import is_object
@@ -24,7 +24,7 @@ from gshtui.system.network.peer import peer_of
 if TYPE_CHECKING:
     from gshtui.headless.progress import Progress
 
-ANSWER_WITHIN = 3.0
+ANSWER_WITHIN = 4.0
 """Seconds for the keeper to say that it is ready."""
 SILENT_FOR = 3.0
 """Seconds without a sign of life from it while it works."""
@@ -71,7 +71,7 @@ def run_by_keeper(
         open_session: opens the window with a conversation.
         brings: start the keeper where none runs.
 
-    Raises `HubSilent`: a keeper runs or starts, and does not answer; nothing was done.
+    Raises `HubUnavailable`: a keeper runs or starts, and does not answer, or declines; nothing was done.
     """
     code = _ask(call, open_session)
     if code is None and brings:
@@ -124,8 +124,8 @@ class _Conversation:
         """A piece of the result has been printed."""
 
     def begin(self, call: KeeperCall) -> bool | None:
-        """Ask whether it will do it: whether the command only reads, or `None` if it declines. Raises `TimeoutError`:
-        it does not answer.
+        """Ask whether it will do it: whether the command only reads, or has ended, or `None`: it leaves it to this
+        process. Raises `TimeoutError`: it does not answer; `HubDeclined`.
         """
         until = time.monotonic() + ANSWER_WITHIN
         try:
@@ -150,6 +150,10 @@ class _Conversation:
             if "works" not in said:
                 self._early.append(said)
             until = time.monotonic() + SILENT_FOR
+        check_declined(said)
+        if not said.keys().isdisjoint(_ENDS):
+            self._early.append(said)
+            return True
         reads = said.get("reads")
         return reads if isinstance(reads, bool) else None
 

@@ -7,7 +7,7 @@ import os
 import socket
 from contextlib import suppress
 
-from gshtui.client.hub_greeting import greeted, line_from
+from gshtui.client.hub_greeting import check_declined, greeted, line_from
 from gshtui.headless import streams
 from gshtui.system.installation import own_command
 from gshtui.system.processes.processes import start_child
@@ -19,26 +19,18 @@ COMES_WITHIN = 10.0
 """Seconds for a hub that is being started."""
 
 
-class FaceDeclined(Exception):
-    """A hub is there, and does not take the face; the text says why."""
-
-
 def taken(kind: str, opening: bytes, *, of_any_version: bool) -> socket.socket | None:
-    """A connection to the hub that takes the face; `None`: none is there. Raises `FaceDeclined`."""
-    declined = ""
-    with suppress(TimeoutError):
-        for connected in greeted(kind, _ANSWER_WITHIN, of_any_version=of_any_version):
-            with suppress(OSError, ValueError):
-                connected.sendall(opening)
-                answer = line_from(connected)
-                if answer.get("begins") is True:
-                    for _, text in answer.get("problems", ()):
-                        streams.complain(str(text))
-                    return connected
-                declined = str(answer.get("declined") or answer.get("error") or "")
-            connected.close()
-    if declined:
-        raise FaceDeclined(declined)
+    """A connection to the hub that takes the face; `None`: none is there. Raises `HubUnavailable`."""
+    for connected in greeted(kind, _ANSWER_WITHIN, of_any_version=of_any_version):
+        with suppress(OSError, ValueError):
+            connected.sendall(opening)
+            answer = line_from(connected)
+            if answer.get("begins") is True:
+                for _, text in answer.get("problems", ()):
+                    streams.complain(str(text))
+                return connected
+            check_declined({"declined": answer.get("declined") or answer.get("error")})
+        connected.close()
     return None
 
 

@@ -42,7 +42,7 @@ from gshtui.settings.loader import Loaded
 from gshtui.shell import hub_registry
 from gshtui.shell.event_table import ACP, COMMAND, MCP, PANE, SSH, TURN, WINDOW
 from gshtui.shell.hub_listener import ConnectionHost, HubListener
-from gshtui.shell.hub_registry import HubRegistryError, SocketInUse
+from gshtui.shell.hub_registry import HubRegistryError
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.system import login_session
 from gshtui.system.files.folder_watch import FolderWatch, until_calm_look
@@ -129,7 +129,7 @@ async def _run(stop: Stop, terms: KeeperTerms, again: list[str], selector: Watch
                 watch = FolderWatch(claim.folder, {LOCK}.__contains__)
                 watch.on_change(lambda: None if claim.is_in_place() else stop.asked.set())
                 await leaving
-                claim.say_ready()
+                claim.say_ready(asked.place.path)
                 garbage.begin()
                 selector.worked = garbage.worked
                 weight = _Weight(loaded.settings.hub.memory)
@@ -218,6 +218,10 @@ class _Socket:
         self._watch: FolderWatch | None = None
         self._keeping: asyncio.Task[None] | None = None
 
+    @property
+    def path(self) -> Path:
+        return self._listener.path
+
     async def open(self) -> None:
         """Listen, and see to it that the socket stays there."""
         await self._listen()
@@ -266,11 +270,11 @@ class _Socket:
 
 
 def _claimed() -> tuple[socket.socket, Path]:
-    """The first socket that no other keeper has. Raises `HubRegistryError`."""
+    """The first socket that nobody else has. Raises `HubRegistryError`."""
     hub_registry.folder()
     *others, last = paths.keeper_sockets()
     for path in others:
-        with contextlib.suppress(SocketInUse):
+        with contextlib.suppress(HubRegistryError):
             return hub_registry.claim(path), path
     return hub_registry.claim(last), last
 
@@ -433,6 +437,7 @@ async def _until_idle(
             idle = terms.idle
         fat = weight.is_too_much()
         if fat and not asked.works:
+            claim.say_ready(None)
             await asked.place.shut()
             finishing, stopping = asyncio.ensure_future(asked.finish()), asyncio.ensure_future(stop.asked.wait())
             await asyncio.wait({finishing, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -464,30 +469,39 @@ async def _goes_on(hub: Hub) -> bool:
 
 
 class OwnHub:
-    """See the module's text. Blocks for a moment while it is made."""
+    """See the module's text."""
 
     def __init__(self) -> None:
-        self._loaded = load_settings(quiet=True)
-        self._claim = KeeperClaim(self._loaded.settings.general.session_dir)
+        self._held: tuple[Loaded, KeeperClaim] | None = None
         self._parts = AsyncExitStack()
 
     def acquire(self) -> bool:
-        """Take the lock; false: another process is the hub. Raises `OSError`: there can be no record."""
-        return self._claim.acquire()
+        """Take the lock, unless it has it; false: another process is the hub. Blocks for a moment. Raises `OSError`:
+        there can be no record.
+        """
+        if self._held is None:
+            loaded = load_settings(quiet=True)
+            claim = KeeperClaim(loaded.settings.general.session_dir)
+            self._held = (loaded, claim) if claim.acquire() else None
+        return self._held is not None
 
     async def start(self) -> None:
         """Begin, and listen to the window and to everybody else."""
         from gshtui.hub.composition import build_hub
 
+        assert self._held is not None
+        loaded, claim = self._held
         hub = build_hub(
-            HubOptions(Path.home(), self._loaded, respondent="nobody", parts=KEEPER_PARTS, where="the hub", keeper=True)
+            HubOptions(Path.home(), loaded, respondent="nobody", parts=KEEPER_PARTS, where="the hub", keeper=True)
         )
         self._parts.push_async_callback(hub.stop)
         await hub.start()
-        await self._parts.enter_async_context(listening(hub, after_logout=self._claim.after_logout))
-        self._claim.say_ready()
+        asked = await self._parts.enter_async_context(listening(hub, after_logout=claim.after_logout))
+        claim.say_ready(asked.place.path)
 
     async def stop(self) -> None:
         """End all that it does, and let another process be it."""
         await self._parts.aclose()
-        self._claim.release()
+        if self._held is not None:
+            self._held[1].release()
+            self._held = None

@@ -15,10 +15,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Protocol
 
-from gshtui.client.hub_greeting import surroundings
+from gshtui.client.hub_greeting import HubUnavailable, surroundings
 from gshtui.headless import exits, streams
 from gshtui.headless.runner import Stop
-from gshtui.headless.servers.hub_reach import FaceDeclined, start_hub, taken
+from gshtui.headless.servers.hub_reach import start_hub, taken
 from gshtui.system.json_types import is_object, parse_foreign_json
 from gshtui.system.processes.time_limit import time_limit
 from gshtui.system.tasks import cancel_and_wait
@@ -143,10 +143,7 @@ async def relayed(spoken: ProgramProtocol, fields: Mapping[str, Any], source: in
     except OSError:
         return None  # which says that it is gone
     relay = _Relay(spoken, _line({**fields, **surroundings(cwd)}), sink)
-    try:
-        if not await relay.connect():
-            return None
-    except FaceDeclined:
+    if not await relay.connect():
         return None
     lines = asyncio.StreamReader(limit=_LONGEST)
     await asyncio.get_running_loop().connect_read_pipe(
@@ -184,7 +181,7 @@ class _Relay:
         self._garbage = 0
 
     async def connect(self) -> bool:
-        """Be taken by a hub, and say again there what lasts. Raises `FaceDeclined`; `OSError`: it says nothing."""
+        """Be taken by a hub, and say again there what lasts. Raises `HubUnavailable`; `OSError`: it says nothing."""
         again = self._spoken.again()
         connected = await asyncio.to_thread(taken, self._spoken.kind, self._opening, of_any_version=bool(again))
         if connected is None:
@@ -268,10 +265,10 @@ class _Relay:
             if (cancelled := cancelled_id(message)) is not None:
                 self._waiting.pop(cancelled, None)
                 self._answered.set()
-        except (OSError, FaceDeclined) as error:
+        except (OSError, HubUnavailable) as error:
             text = "No hub runs, and none could be started: `gsh-tui hub start` says why."
-            if isinstance(error, FaceDeclined):
-                text = f"The hub does not serve this program any more: {error}. Start it again."
+            if isinstance(error, HubUnavailable):
+                text = f"{error.message} Start it again."
             if request is not None and self._waiting.pop(request, False):
                 await self._refuse(id, _SERVER_ERROR, text)
 

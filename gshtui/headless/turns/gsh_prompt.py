@@ -123,7 +123,7 @@ def _in_background(options: AskOptions) -> int:
         return row, (await hub.call(AttachAgent(agent=row.id))).argv if row.pane else []
 
     async def work() -> int:
-        started = await on_hub(HubNeeds(FLEET_PARTS), start)
+        started = await on_hub(HubNeeds(FLEET_PARTS, beside=True), start)
         if isinstance(started, int):
             return started
         row, attach = started

@@ -255,7 +255,7 @@ class LineFace:
             return [*here, *others]
 
         async def work() -> int:
-            agents = await on_hub(HubNeeds(FLEET_PARTS, waiting="Looking at the agents"), listed)
+            agents = await on_hub(HubNeeds(FLEET_PARTS, waiting="Looking at the agents", beside=True), listed)
             if isinstance(agents, int):
                 return agents
             found.extend(agents)

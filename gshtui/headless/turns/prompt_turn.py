@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from gshtui.client.hub_greeting import HubSilent
+from gshtui.client.hub_greeting import HubUnavailable
 from gshtui.headless import exits
-from gshtui.headless.commands.command_hub import bring_hub, load_settings, print_problems, running_hub, say_faults
-from gshtui.headless.commands.hub_words import tell_silent
+from gshtui.headless.commands.command_hub import bring_hub, load_settings, only_hub, print_problems, say_faults
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import LIMIT, PipedInput, Writer, complain, piped_input
 from gshtui.hub.faces.large_input import MOST
@@ -141,9 +140,9 @@ async def _run_at_hub(request: TurnRequest, face: _Face, stop: Stop, deadline: f
                 await cancel_and_wait(bringing)
                 return ended
             call = await TurnCall.begin(request) if bringing.result() else None
-    except HubSilent as silent:
-        tell_silent(silent)
-        return None
+    except HubUnavailable as error:
+        complain(error.message, error.hint)
+        return exits.ERROR
     return None if call is None else await _followed(call, face, stop, deadline)
 
 
@@ -185,7 +184,7 @@ async def _run_here(request: TurnRequest, face: _Face, stop: Stop, deadline: flo
 
     loaded = await asyncio.to_thread(load_settings, request.flags)
     turn = PromptTurn(request, loaded, face)
-    async with running_hub(turn.options) as hub, face.asking(hub.bus):
+    async with only_hub(turn.options) as hub, face.asking(hub.bus):
         hub.bus.subscribe(face.reporter.handle_events, name="headless")
         running = asyncio.ensure_future(turn.run(hub))
         if (ended := await _first(running, stop=stop, deadline=deadline)) is not None:

@@ -1,6 +1,6 @@
 """Has the resident hub take a turn, where one runs and may: this process is then a face, and starts no hub.
 
-What the hub declines is done here, and nothing was done before. A hub that ends in mid-turn is told of: what the
+A hub that ends in mid-turn is told of: what the
 conversation had until then is kept.
 """
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from gshtui.bus import wire
 from gshtui.bus.event import Event
-from gshtui.client.hub_greeting import greeted, line_from, surroundings
+from gshtui.client.hub_greeting import check_declined, greeted, line_from, surroundings
 from gshtui.system.json_types import is_object
 from gshtui.system.processes.time_limit import time_limit
 
@@ -27,12 +27,10 @@ if TYPE_CHECKING:
 
 SILENT_FOR = 20.0
 """Seconds without a sign of life from the hub, after which it is given up."""
-ANSWER_WITHIN = 1.0
+ANSWER_WITHIN = 4.0
 """Seconds for the hub to say that it takes the turn; it opens the conversation afterwards."""
 _LONGEST = 64 * 1024 * 1024
 """Bytes of a line from the hub."""
-_TAKEN = 4 * 1024 * 1024
-"""Bytes of a request; a longer one is done here."""
 
 
 class HubEnded(Exception):
@@ -50,7 +48,7 @@ class TurnCall:
 
     @classmethod
     async def begin(cls, request: TurnRequest) -> TurnCall | None:
-        """Have the hub begin it; `None`: none does. Raises `HubSilent`: it does not answer."""
+        """Have the hub begin it; `None`: none does. Raises `HubUnavailable`."""
         import msgspec
 
         try:
@@ -59,8 +57,7 @@ class TurnCall:
             return None  # it is gone, which is said here
         fields = {"turn": msgspec.to_builtins(request), **surroundings(cwd)}
         line = json.dumps(fields).encode() + b"\n"
-        begun = None if len(line) > _TAKEN else await asyncio.to_thread(_begin, line)
-        if begun is None:
+        if (begun := await asyncio.to_thread(_begin, line)) is None:
             return None
         connected, answer = begun
         connected.setblocking(False)
@@ -125,11 +122,12 @@ class TurnCall:
 
 
 def _begin(line: bytes) -> tuple[socket.socket, dict[str, Any]] | None:
-    """The connection to the hub that begins this turn, and what it said; `None`: none does. Raises `HubSilent`."""
+    """The connection to the hub that begins this turn, and what it said; `None`: none does. Raises `HubUnavailable`."""
     for connected in greeted("turn", ANSWER_WITHIN):
         with suppress(OSError, ValueError):
             connected.sendall(line)
             answer = line_from(connected)
+            check_declined(answer)
             if answer.get("begins") is True:
                 return connected, answer
         connected.close()

@@ -2,8 +2,8 @@
 
 The other side sends one request, is told that it will be done, says go, answers the questions that it is then asked,
 and prints the outcome, or one piece of it after another. Taken are commands whose shell form does not leave them to
-their own process (`ShellForm.alone`), with the settings, the folders and the version of this hub: all else is declined
-before anything is done, and the other side does it by itself. What only a person may do is declined to an agent. What
+their own process (`ShellForm.alone`), with the terminals, the record and the version of this hub: all else is declined
+before anything is done. What only a person may do is declined to an agent. What
 is about agents in terminals this hub does itself; what is about a folder is done in that folder's workspace. A process
 that disconnects has interrupted its command. Its user could do the same without asking, so nothing is allowed here that
 is not allowed there.
@@ -48,7 +48,7 @@ from gshtui.commands.registry import Registry
 from gshtui.commands.shell_form import ShellForm
 from gshtui.fleet.core.agent_calls import AttachAgent
 from gshtui.hub.faces.command_watch import CommandWatch
-from gshtui.hub.faces.face_host import FaceHost, other_place
+from gshtui.hub.faces.face_host import HIGHER_LIMITS, FaceHost, other_place, other_settings
 from gshtui.hub.faces.local_commands import LocalCommands
 from gshtui.hub.faces.workspaces import WorkspaceError, Workspaces
 from gshtui.hub.hub import Hub
@@ -63,8 +63,6 @@ ALIVE_EVERY = 0.5
 """Seconds after which the other side is told that its command still runs."""
 _ENDS_WITHIN = 20.0
 """Seconds for a command that its process has left."""
-_TABLES = ("general", "tmux", "hub", "store")
-"""The settings that decide which record and which terminals a command is about."""
 
 
 class CommandRequest(Surroundings, frozen=True, kw_only=True):
@@ -90,7 +88,11 @@ class CommandRequest(Surroundings, frozen=True, kw_only=True):
 
 
 class Declined(Exception):
-    """Nothing was done, and the other side has to do it; the text says why."""
+    """Nothing was done; the text says why."""
+
+
+class LeftToFace(Exception):
+    """Nothing was done, and the other side does it by itself."""
 
 
 class _Run(msgspec.Struct):
@@ -156,6 +158,8 @@ class AskedCommands(FaceHost):
         alive = start_job(_tell_alive(connection), "the signs of life")
         try:
             answer = await self._answer(connection, request)
+        except LeftToFace:
+            answer = {"alone": True}
         except Declined as declined:
             answer = {"declined": str(declined)}
         finally:
@@ -170,7 +174,7 @@ class AskedCommands(FaceHost):
         if declared.form.needs_terminal and not (request.json or request.terminal):
             return failed(UsageError(declared.form.needs_terminal))
         if declared.form.own_hub and process_limits.unable_to_give(request.limits):
-            raise Declined("it has higher limits")
+            raise Declined(HIGHER_LIMITS)
         loaded = await asyncio.to_thread(self._settings_there, request)
         inherited = self.inherited(request) if declared.form.own_hub else None
         with working_for(loaded.environ, connection.peer.pid, inherited):
@@ -225,8 +229,8 @@ class AskedCommands(FaceHost):
         self, connection: HubConnection, request: CommandRequest, declared: _Declared, loaded: Loaded
     ) -> dict[str, Any]:
         async with self._once(connection, request, declared, loaded) as hub:
-            if why := _kept_alone(hub.registry, request):
-                raise Declined(why)
+            if _is_kept_alone(hub.registry, request):
+                raise LeftToFace
             await self._begin(connection, reads=False)
             outcome = await hub.run(request.line)
             if isinstance(outcome.view, ProgramView) and not request.json:
@@ -284,9 +288,8 @@ class AskedCommands(FaceHost):
         if why := other_place(request.cwd, request.environ):
             raise Declined(why)
         loaded = load(Path(request.cwd), flags=request.flags, environ=request.environ)
-        ours = self.host.settings
-        if any(getattr(loaded.settings, table) != getattr(ours, table) for table in _TABLES):
-            raise Declined("it has other settings")
+        if why := other_settings(self.host, loaded):
+            raise Declined(why)
         return loaded
 
 
@@ -309,38 +312,32 @@ class _Declared(msgspec.Struct, frozen=True):
         return payload
 
     def value(self, registry: Registry, request: CommandRequest) -> Returns[Any]:
-        """What is called. Raises `UsageError`, `Declined`."""
+        """What is called. Raises `UsageError`."""
         given = execution.from_shell(self.parameters, request.values, as_json=request.json, yes=request.yes)
         if isinstance(given, Returns):
             return given
-        name = self.form.name or request.run
-        if name not in registry:
-            raise Declined(f"nothing here does {name}")
-        return execution.bound_parameters(registry.get(name), given)
+        return execution.bound_parameters(registry.get(self.form.name or request.run), given)
 
 
 _LINE = _Declared(Parameters, ShellForm(own_hub=True, rights=True))
 """A line of the command language may name any command."""
 
 
-def _kept_alone(registry: Registry, request: CommandRequest) -> str:
-    """Why a line is not for the hub; empty: it is. Raises `UsageError`."""
+def _is_kept_alone(registry: Registry, request: CommandRequest) -> bool:
+    """Whether a line is not for the hub. Raises `UsageError`."""
     for stage in (stage for pipeline in read_line(registry, request.line).pipelines for stage in pipeline.stages):
         form = registry.get(stage.name).parameters.SHELL if stage.name in registry else None
         if isinstance(form, ShellForm) and form.alone:
-            return f"{stage.name} is not for the hub"
+            return True
         if stage.name == "talk" and request.asks:
-            return "a person goes on talking in their terminal"
-    return ""
+            return True  # a person goes on talking in their terminal
+    return False
 
 
 def _effect(registry: Registry, value: Returns[Any]) -> Effect:
-    """What the action of these parameters does. Raises `Declined`."""
-    if value.COMMAND in registry:
-        for action in registry.get(value.COMMAND).actions:
-            if action.parameters is type(value):
-                return action.effect
-    raise Declined(f"nothing here does {value.COMMAND}")
+    """What the action of these parameters does. Raises `UsageError`."""
+    actions = registry.get(value.COMMAND).actions
+    return next(action.effect for action in actions if action.parameters is type(value))
 
 
 def _declared(name: str) -> _Declared:

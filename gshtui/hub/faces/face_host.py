@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from gshtui import __version__
+from gshtui.client.hub_greeting import OTHER_RECORD
 from gshtui.client.window_protocol import Surroundings
 from gshtui.hub.hub import Hub
 from gshtui.settings import paths
@@ -26,6 +27,7 @@ from gshtui.system.struct_types import learned
 
 T = TypeVar("T", bound=msgspec.Struct)
 ELSEWHERE = "it is in other namespaces"
+HIGHER_LIMITS = "its limits (`ulimit`) are higher than the hub's"
 
 
 class FaceHost(NoHost):
@@ -72,7 +74,7 @@ _SHARED = ("tmux", "store")
 def other_place(cwd: str, environ: Mapping[str, str]) -> str:
     """Why a face's folder, or the folders of its program, are not to be had here; empty: they are."""
     if any(os.environ.get(name, "") != environ.get(name, "") for name in paths.VARIABLES):
-        return "it is about other folders"
+        return OTHER_RECORD
     folder = Path(cwd)
     return "" if folder.is_absolute() and folder.is_dir() else "its folder is gone"
 
@@ -81,11 +83,16 @@ def difference(host: Hub, there: Surroundings, loaded: Loaded) -> str:
     """Why what the face asks would be another thing here; empty: it would not. `loaded`: the settings there."""
     if why := other_place(there.cwd, there.environ):
         return why
-    ours = host.settings
     if process_limits.unable_to_give(there.limits):
-        return "it has higher limits"
+        return HIGHER_LIMITS
+    return other_settings(host, loaded)
+
+
+def other_settings(host: Hub, loaded: Loaded) -> str:
+    """Why a face's settings are not for this hub; empty: they are."""
+    ours = host.settings
     if loaded.settings.general.session_dir != ours.general.session_dir:
-        return "it has another record"
+        return OTHER_RECORD
     if any(getattr(loaded.settings, table) != getattr(ours, table) for table in _SHARED):
-        return "it has other settings"
+        return "its [tmux] or [store] settings are not the hub's"
     return ""

@@ -21,7 +21,7 @@ from gshtui.bus.events.hub_events import FaultReported, Noticed, QuitRequested, 
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.shell_data import Ran
 from gshtui.bus.subscription import Batch, fold_events
-from gshtui.client.hub_greeting import HubSilent
+from gshtui.client.hub_greeting import HubUnavailable
 from gshtui.client.window_calls import MakeHub, WindowCalls
 from gshtui.client.window_protocol import HubLost, NotReady, OpenRequest
 from gshtui.system.faults import Breaker, Fault
@@ -129,9 +129,8 @@ class Bridge:
                 except HubLost:  # it began anew, or made way for another program's
                     if not again:
                         raise
-        except HubSilent as silent:
-            self.failed = f"The hub (process {silent.pid}) does not answer."
-            self.refused = f"{self.failed} `gsh-tui hub stop` ends it, and the next window starts another."
+        except HubUnavailable as error:
+            self.failed, self.refused = error.message, str(error)
         except Exception as error:
             report_unexpected("the start of the hub", error)
             self.failed = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -6,6 +6,7 @@ Owns nothing. The app class passes this to the bridge.
 from __future__ import annotations
 
 import asyncio
+import time
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
@@ -14,7 +15,7 @@ from gshtui.client.window_calls import WindowCalls
 from gshtui.client.window_protocol import OpenRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
     from socket import socket
 
     from gshtui.client.hub_dial import HubDial
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from gshtui.tmux.server import TmuxServer
 
 
+_HELD_FOR, _LOOK_EVERY = 5.0, 0.05
+"""Seconds in which another process, which works alone, lets go of the record; and between two looks."""
 _ENDS_WITHIN = 0.5
 """Seconds for a hub that was killed to be gone."""
 
@@ -32,28 +35,31 @@ _ENDS_WITHIN = 0.5
 class EmbeddedHub(Protocol):
     """The hub in this process, which listens to all faces (`--alone`)."""
 
+    def acquire(self) -> bool: ...
     async def start(self) -> None: ...
     async def stop(self) -> None: ...
 
 
-async def make_hub(opening: OpenRequest, dial: HubDial | None = None, own: EmbeddedHub | None = None) -> WindowCalls:
-    """The hub for this opening: that of a resident process, or one of this process, not yet started, where that process
-    declines the window or cannot be started.
+async def make_hub(
+    opening: OpenRequest, dial: HubDial | None = None, own: Callable[[], EmbeddedHub] | None = None
+) -> WindowCalls:
+    """The hub for this opening: that of a resident process, of this one, or, where no record can be written, one that
+    is not yet started.
 
     Args:
         dial: a connection to the resident one, which is being made.
-        own: what is the resident one, and ends with the window.
+        own: makes what is the resident one, and ends with the window.
 
-    Raises `HubSilent`: it runs or starts, and does not answer.
+    Raises `HubUnavailable`: it runs or starts, and does not answer, or declines the window.
     """
     from gshtui.client.hub_dial import window_opening
     from gshtui.settings.loader import load
 
     loaded = await asyncio.to_thread(load, opening.cwd)
     asked = window_opening(opening, loaded.environ)
-    if own is not None:
-        await own.start()
-    if (own or not opening.alone) and (link := await _linked(asked, loaded, dial, own)) is not None:
+    if not opening.alone and (link := await _linked(asked, loaded, dial)) is not None:
+        return link
+    if own is not None and (link := await _linked_to_own(asked, loaded, own())) is not None:
         return link
     await asyncio.to_thread(import_module, "gshtui.hub.composition")  # it takes longer than all the rest
     from gshtui.hub.composition import build_hub
@@ -62,11 +68,28 @@ async def make_hub(opening: OpenRequest, dial: HubDial | None = None, own: Embed
     return WindowHub(build_hub(window_options(asked, loaded)))
 
 
+async def _linked_to_own(asked: WindowOpening, loaded: Loaded, own: EmbeddedHub) -> WindowCalls | None:
+    """A link to the hub in this process, `None`: no record can be written. Raises `HubSilent`."""
+    until = time.monotonic() + _HELD_FOR
+    try:
+        while not await asyncio.to_thread(own.acquire):
+            if time.monotonic() > until:
+                break
+            await asyncio.sleep(_LOOK_EVERY)
+        else:
+            await own.start()
+            return await _linked(asked, loaded, None, own)
+    except OSError:
+        return None
+    await _refuse(loaded)
+    return None
+
+
 async def _linked(
-    asked: WindowOpening, loaded: Loaded, early: HubDial | None, own: EmbeddedHub | None
+    asked: WindowOpening, loaded: Loaded, early: HubDial | None, own: EmbeddedHub | None = None
 ) -> WindowCalls | None:
     """A link to the resident process, which is started unless it runs; `None`: it is not to be this window's hub.
-    Raises `HubSilent`: it does not answer.
+    Raises `HubUnavailable`.
     """
     from gshtui.client.hub_dial import dial
 
@@ -83,7 +106,7 @@ async def _linked(
 
 
 async def _answered(loaded: Loaded, dialling: Awaitable[socket | None]) -> socket | None:
-    """The connection. Raises `HubSilent`: the hub does not answer, or does not come."""
+    """The connection. Raises `HubUnavailable`: the hub does not answer, does not come, or declines."""
     try:
         return await dialling
     except TimeoutError:
@@ -102,14 +125,17 @@ async def _refuse(loaded: Loaded) -> None:
 
 async def _connected_to_new(asked: WindowOpening, loaded: Loaded) -> socket | None:
     from gshtui.client.hub_dial import dial
-    from gshtui.fleet.keeper.keeper import ends, ensure_keeper, wait_for_keeper
+    from gshtui.client.hub_greeting import HubUnavailable
+    from gshtui.fleet.keeper.keeper import OTHER_VERSION, ends, ensure_keeper, wait_for_keeper
 
     data = loaded.settings.general.session_dir
     for _ in range(2):  # the one that runs may be about to end
         try:
-            await ensure_keeper(data, loaded.environ, briefly=True)
+            start = await ensure_keeper(data, loaded.environ, briefly=True)
         except OSError:
             return None
+        if not start.serves:
+            raise HubUnavailable(*OTHER_VERSION)
         state = await wait_for_keeper(data)
         if state is None:
             await _refuse(loaded)

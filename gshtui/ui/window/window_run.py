@@ -16,6 +16,8 @@ from gshtui.ui.window import lazy_imports
 from gshtui.ui.window.app import Workbench
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gshtui.bus.messages import Message
     from gshtui.client.hub_dial import HubDial
     from gshtui.ui.window.first_frame import FirstFrame
@@ -28,7 +30,7 @@ def run(
     edited: Message | None = None,
     first_frame: FirstFrame | None = None,
     hub: HubDial | None = None,
-    own: EmbeddedHub | None = None,
+    own: Callable[[], EmbeddedHub] | None = None,
     is_first: bool = False,
 ) -> int:
     """Show the window until the person quits; returns the exit code.
@@ -36,7 +38,7 @@ def run(
     Args:
         edited: a prompt of the conversation to go back to, which is then in the input.
         hub: the connection to the resident hub, which is being made.
-        own: the resident hub, if it is to be in this process.
+        own: makes the resident hub, if it is to be in this process.
         first_frame: the frame that `first_frame.paint` has put on the terminal; taken over, or abandoned on failure.
         is_first: nobody has used it here before.
     """

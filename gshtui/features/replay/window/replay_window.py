@@ -24,6 +24,7 @@ from gshtui.bus.events.agent_events import (
     TurnStarted,
 )
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
+from gshtui.cli.window import own_hub
 from gshtui.client.window_calls import WindowCalls
 from gshtui.client.window_protocol import OpenRequest
 from gshtui.features.replay.replay_player import Recording, recording
@@ -308,5 +309,5 @@ def play(cwd: Path, session: str, agent: str, speed: float) -> int:
     code = app.run()
     app.ended()
     if app.edited is not None:
-        return run(OpenRequest(cwd, session, agent), edited=app.edited)
+        return run(OpenRequest(cwd, session, agent), edited=app.edited, own=own_hub)
     return app.return_code or code or 0

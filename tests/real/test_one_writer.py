@@ -1,0 +1,113 @@
+"""One process works on a record: a second face is its client, or ends with one sentence."""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from gshtui.fleet.keeper.keeper import KeeperState, running_keeper, stop_keeper
+from gshtui.settings.paths import data_dir
+from tests.kit.pty_child import window_of
+from tests.kit.tmux import eventually, named_servers
+from tests.kit.warm_program import run_gsh
+
+__all__ = ["named_servers"]
+
+pytestmark = [pytest.mark.tmux, pytest.mark.usefixtures("named_servers")]
+OFFLINE = ("prompt", "--provider", "offline", "--yes")
+FACES = (
+    ("session", "ls"),
+    ("agent", "ls"),
+    ("agent", "send", "nobody", "moss"),
+    ("run", "usage"),
+    (*OFFLINE, "run echo moss"),
+    ("mcp", "serve"),
+)
+
+
+def writers() -> set[int]:
+    """The processes that have the record open."""
+    found: set[int] = set()
+    for process in psutil.process_iter():
+        try:
+            if any(one.path == str(data_dir() / "gsh.db") for one in process.open_files()):
+                found.add(process.pid)
+        except psutil.Error:
+            continue
+    return found
+
+
+@asynccontextmanager
+async def watched() -> AsyncGenerator[set[int]]:
+    """All that have it open meanwhile."""
+    seen: set[int] = set()
+
+    async def look() -> None:
+        while True:
+            seen.update(await asyncio.to_thread(writers))
+            await asyncio.sleep(0)
+
+    looking = asyncio.ensure_future(look())
+    try:
+        yield seen
+        seen.update(await asyncio.to_thread(writers))
+    finally:
+        looking.cancel()
+
+
+@pytest.mark.parametrize("second", FACES, ids=" ".join)
+@pytest.mark.parametrize("keep", ["auto", "never", "alone"])
+@pytest.mark.timeout(120)
+async def test_one_has_the_record(
+    keep: str, second: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the settings want none that stays, the window that is open."""
+    monkeypatch.setenv("GSH_HUB__KEEP", keep)
+    with contextlib.closing(window_of(tmp_path)) as window:
+        window.read_until(lambda: b"\x1b[?2004h" in window.output)
+        holder = await eventually(lambda: asyncio.to_thread(running_keeper, data_dir()), until=is_ready)
+        assert holder is not None
+        async with watched() as seen:
+            ran = await asyncio.to_thread(run_gsh, *second, cwd=tmp_path)
+        assert (seen, "The hub" in ran.err) == ({holder.process.pid}, False), ran.err
+    await stop_keeper(data_dir())
+
+
+@pytest.mark.parametrize("second", FACES, ids=" ".join)
+async def test_beside_one_that_does_not_answer_nothing_else_writes(
+    second: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GSH_HUB__KEEP", "auto")
+    assert (await asyncio.to_thread(run_gsh, "session", "ls")).code == 0
+    holder = running_keeper(data_dir())
+    assert holder is not None
+    os.kill(holder.process.pid, signal.SIGSTOP)
+    async with watched() as seen:
+        ran = await asyncio.to_thread(run_gsh, *second, cwd=tmp_path, stdin=b"")
+    assert (ran.code, seen, ran.err.count("\n")) == (1, {holder.process.pid}, 1)
+    assert f"(pid {holder.process.pid}) does not answer" in ran.err
+    await stop_keeper(data_dir())
+
+
+def is_ready(found: KeeperState | None) -> bool:
+    return found is not None and found.ready
+
+
+async def test_who_finds_its_socket_elsewhere_is_its_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a job of cron, which has no `XDG_RUNTIME_DIR`."""
+    monkeypatch.setenv("GSH_HUB__KEEP", "auto")
+    assert (await asyncio.to_thread(run_gsh, "session", "ls")).code == 0
+    holder = running_keeper(data_dir())
+    assert holder is not None
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    for words in (("session", "ls"), (*OFFLINE, "run echo moss")):
+        async with watched() as seen:
+            ran = await asyncio.to_thread(run_gsh, *words, cwd=tmp_path)
+        assert (ran.code, seen) == (0, {holder.process.pid}), ran.err
+    await stop_keeper(data_dir())
