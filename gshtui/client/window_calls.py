@@ -61,6 +61,10 @@ class WindowCalls:
         """Return once the hub has ended by itself, or leads to another one: its conversation, else nothing."""
         raise NotImplementedError
 
+    async def drained(self) -> None:
+        """Wait until the hub has handled all that was published so far."""
+        await self._ask("drained")
+
     # Commands
 
     async def run(self, line: str | Returns[object], *, ask: Ask | None = None, front: str = "") -> Outcome:
@@ -165,5 +169,5 @@ class WindowCalls:
 MakeHub = Callable[[OpenRequest], Awaitable[WindowCalls]]
 """Creates the hub inside the running loop, without starting it."""
 _COROUTINES = frozenset(name for name, value in vars(WindowCalls).items() if iscoroutinefunction(value))
-CALLS = _COROUTINES - {"_ask", "ended"} | {"drained"}
+CALLS = _COROUTINES - {"_ask", "ended"}
 """What a window in another process may call."""

@@ -46,7 +46,7 @@ class WindowLink(WindowCalls):
         terminals: Callable[[str], TmuxServer],
         end_hub: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        self._link = LinkedBus(self._publish, lambda: self._ask("drained"))
+        self._link = LinkedBus(self._publish, self.drained)
         super().__init__(self._link, settings, {})
         self._end_hub = end_hub
         self._lost = asyncio.Event()

@@ -16,6 +16,8 @@ import psutil
 import pytest
 
 from gshtui import __version__
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent_events import TurnStarted
 from gshtui.client import hub_dial
 from gshtui.client.hub_dial import HubDial, dial, window_opening
 from gshtui.client.window_link import WindowLink
@@ -26,6 +28,8 @@ from gshtui.hub.faces.window_hub import WindowHub
 from gshtui.settings import paths
 from gshtui.settings.paths import data_dir
 from gshtui.system.installation import INSTALLED_AT
+from gshtui.ui.prompt.prompt_status import PromptStatus
+from gshtui.ui.window import app as app_module
 from gshtui.ui.window.app import Workbench
 from tests.kit.command import ROOT
 from tests.kit.pty_child import PtyChild
@@ -251,3 +255,39 @@ def test_one_that_listens_by_the_time_it_is_no_longer_starting_is_found() -> Non
         connected = dial(opening(), starts)
         assert connected is not None
         connected.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGCONT, signal.SIGKILL])
+async def test_a_hub_that_stops_in_mid_life_is_told_of_and_no_prompt_is_lost(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    monkeypatch.setattr(app_module, "SILENT", 0.5)
+    app = Workbench(OpenRequest(tmp_path, provider="offline"))
+    async with app.run_test(size=(110, 24)) as pilot:
+        turns: list[Event] = []
+        (await app.bridge.running()).bus.subscribe(turns.extend, TurnStarted, name="test")
+        hub = running_keeper(data)
+        assert hub is not None
+
+        async def row() -> str:
+            return str(app.bench.query_one(PromptStatus).render())
+
+        os.kill(hub.process.pid, signal.SIGSTOP)
+        app.bench.input.text = "run echo moss"
+        await pilot.press("enter")
+        assert "The hub does not answer" in await eventually(row, until=lambda row: "hub" in row)
+        os.kill(hub.process.pid, number)
+        await eventually(row, until=lambda row: "hub" not in row)
+
+        async def prompt() -> str:
+            return app.bench.input.text
+
+        async def begun() -> list[Event]:
+            return turns
+
+        if number == signal.SIGKILL:
+            assert await eventually(prompt, until=bool) == "run echo moss"
+            await app.bridge.running()
+        else:
+            await eventually(begun, until=bool)
+            assert not await prompt()

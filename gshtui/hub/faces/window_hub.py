@@ -66,7 +66,6 @@ class WindowHub(WindowCalls):
         return await asyncio.get_running_loop().create_future()  # not while this process runs
 
     async def drained(self) -> None:
-        """Wait until all that was published so far is handled."""
         await self.bus.drained()
 
     # Commands

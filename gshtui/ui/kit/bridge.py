@@ -7,6 +7,7 @@ same merge key as one, and nothing while nothing happens. Holds no conversation 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, runtime_checkable
 from weakref import WeakKeyDictionary
@@ -15,7 +16,7 @@ import msgspec
 
 from gshtui.bus.bus import Subscription, WhenFull
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
+from gshtui.bus.events.agent_events import PromptSubmitted, PromptWithdrawn, TurnFinished, TurnStarted
 from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub_events import FaultReported, Noticed, QuitRequested, SubscriberFailed
 from gshtui.bus.events.session_events import SessionOpened
@@ -99,6 +100,8 @@ class Bridge:
         self.refused = ""
         """Why there is nothing that would record what is done here; empty: there is, or nothing has tried yet."""
         self.fps = FPS
+        self.expecting: Callable[[asyncio.Future[None]], None] = lambda answer: None
+        """Gets an answer of the hub's to what the person does, to say so if it does not come."""
         self.front: Callable[[], str] = str
         """The agent of the tab in front, to which what a person runs applies; calls of code name theirs."""
         self._make_hub = make_hub
@@ -108,6 +111,9 @@ class Bridge:
         self._up = asyncio.Event()
         self._session = ""
         """The conversation of this window's own agent."""
+        self._answer: asyncio.Task[None] | None = None
+        self._unheard: list[PromptSubmitted] = []
+        """Prompts that the hub may not have taken."""
         self._open_ends: dict[str, Event] = {}
         """Of each turn and question that is open: its end, should the hub end first."""
         self._replacing: asyncio.Task[None] | None = None
@@ -168,7 +174,7 @@ class Bridge:
         self._up.clear()
         self.hub = None
         ends, self._open_ends = self._open_ends, {}
-        self.feed(list(ends.values()))
+        self.feed([*ends.values(), *self._given_back()])
         if session := elsewhere or self._session:
             self.opening = msgspec.structs.replace(self.opening, session=session)
         if elsewhere:
@@ -180,6 +186,14 @@ class Bridge:
             noticed = msgspec.structs.replace(noticed, level="warning", hint="Work in progress was interrupted.")
         self._waiting.insert(0, noticed)
         await self.start()
+
+    def _given_back(self) -> Iterable[Event]:
+        """The prompts that the hub may not have taken, each with its end."""
+        unheard, self._unheard = self._unheard, []
+        for sent in unheard:
+            yield sent
+            why = "The hub ended before it took this."
+            yield PromptWithdrawn(prompt=sent.prompt, agent=sent.agent, text=sent.text, why=why)
 
     def _follow(self, batch: Sequence[Event]) -> None:
         """Know what would have to be ended if the hub ended."""
@@ -245,7 +259,25 @@ class Bridge:
         if self.hub is None or self.failed:
             return False
         self.hub.bus.publish(event)
+        if isinstance(event, PromptSubmitted):
+            self._unheard.append(event)
+        self._expect_answer(self.hub)
         return True
+
+    def _expect_answer(self, hub: WindowCalls) -> None:
+        if self._answer is None or self._answer.done():
+            self._answer = asyncio.ensure_future(self._hear(hub))
+            self.expecting(self._answer)
+
+    async def _hear(self, hub: WindowCalls) -> None:
+        """Wait until the hub has taken what was published."""
+        with contextlib.suppress(HubLost):
+            while True:
+                taken = len(self._unheard)
+                await hub.drained()
+                del self._unheard[:taken]
+                if not self._unheard:
+                    break
 
     async def run(self, line: str | Returns[object], *, ask: Ask | None = None) -> Outcome:
         """Run a line of the command language as the person, or a value.
@@ -332,6 +364,7 @@ class Bridge:
         await self._up.wait()
         if self.hub is None or self.failed:
             raise NotReady(f"The workbench's hub is not running. {self.failed} `gsh-tui doctor` says what is missing.")
+        self._expect_answer(self.hub)
         return self.hub
 
     async def _deliver(self, batch: Sequence[Event]) -> None:

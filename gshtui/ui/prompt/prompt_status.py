@@ -56,6 +56,8 @@ STATUS_EVENTS: tuple[type[Event], ...] = (
     InputCommandStarted,
     InputCommandFinished,
 )
+SILENT = 3.0
+"""Seconds after which the hub is said not to answer."""
 LATE = 0.15
 """Seconds after which work that has shown nothing yet is named."""
 _ENOUGH = 0.5
@@ -250,7 +252,7 @@ class PromptStatus(Static):
             self._timer.reset()
             self._tick()  # in the frame that these events make anyway
 
-    def follow(self, work: asyncio.Future[Any], words: str) -> None:
+    def follow(self, work: asyncio.Future[Any], words: str, after: float = LATE) -> None:
         """Name this work, which the person has asked for, once it takes longer than a moment, until it is done."""
         since = self._clock()
 
@@ -266,7 +268,7 @@ class PromptStatus(Static):
                 self._run_clock()
                 self.draw()
 
-        timer = asyncio.get_running_loop().call_later(LATE, late)
+        timer = asyncio.get_running_loop().call_later(after, late)
         work.add_done_callback(done)
 
     def turn_to(self, agent: str) -> None:

@@ -41,7 +41,7 @@ from gshtui.ui.kit.textual.letter_echo import LetterEcho
 from gshtui.ui.kit.textual.typed_app import KeyTaker, takes_every_key
 from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, FeatureMessage, Intent, Meant
 from gshtui.ui.kit.widgets.tabs import Deck
-from gshtui.ui.prompt.prompt_status import PromptStatus
+from gshtui.ui.prompt.prompt_status import SILENT, PromptStatus
 from gshtui.ui.settings.settings_feature import SettingsFeature
 from gshtui.ui.window import lazy_imports
 from gshtui.ui.window.features import FEATURES, action_of, own_keys, slash_words, switched_off
@@ -84,6 +84,7 @@ class Workbench(ThemedApp[int], AppBase):
     ) -> None:
         super().__init__(driver_class=None if "TEXTUAL_DRIVER" in os.environ else WorkbenchDriver)
         self.bridge: Bridge = Bridge(opening, make_hub, self._consumers)
+        self.bridge.expecting = self._expect
         self.bridge.front = lambda: self.addressed
         self.upkeep = UiStateStore(self, str(opening.cwd))
         self.begin_with_theme(self.upkeep.theme)
@@ -472,6 +473,10 @@ class Workbench(ThemedApp[int], AppBase):
     def follow(self, work: asyncio.Future[Any], words: str) -> None:
         for status in self.bench.query(PromptStatus):
             status.follow(work, words)
+
+    def _expect(self, answer: asyncio.Future[None]) -> None:
+        for status in self.bench.query(PromptStatus):
+            status.follow(answer, "The hub does not answer", SILENT)
 
     async def result_of(self, parameters: Returns[R]) -> R | None:
         """The result of a command that lists something; `None`: unavailable."""
