@@ -35,11 +35,14 @@ OTHER_RECORD = "it has another record"
 """Why the hub of another record declines a face, which then asks the next."""
 
 
+_ANEW = "`gsh-tui hub stop` ends it, and the next call starts another."
+
+
 class HubDeclined(HubUnavailable):
     """It says why."""
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"The hub does not do this: {why}.", "`gsh-tui hub status` says what runs.")
+        super().__init__(f"The hub does not do this: {why}.", _ANEW)
         self.why = why
 
 
@@ -47,9 +50,7 @@ class HubSilent(HubUnavailable, TimeoutError):
     """It holds the record, and does not answer."""
 
     def __init__(self, pid: int) -> None:
-        super().__init__(
-            f"The hub (pid {pid}) does not answer.", "`gsh-tui hub stop` ends it, and the next call starts another."
-        )
+        super().__init__(f"The hub (pid {pid}) does not answer.", _ANEW)
         self.pid = pid
 
 

@@ -27,7 +27,7 @@ from gshtui.system.struct_types import learned
 
 T = TypeVar("T", bound=msgspec.Struct)
 ELSEWHERE = "it is in other namespaces"
-HIGHER_LIMITS = "its limits (`ulimit`) are higher than the hub's"
+HIGHER_LIMITS = "the limits here (`ulimit`) are higher than its own"
 
 
 class FaceHost(NoHost):
