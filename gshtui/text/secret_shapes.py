@@ -8,6 +8,8 @@ MARK = "[redacted]"
 """Replaces a secret."""
 
 _SHAPE_WORD = "[A-Za-z0-9_-]"
+_RANDOM = "(?=[a-z_-]{0,40}+[A-Z0-9])"
+"""Unlike the words of a name: a digit or a capital."""
 
 
 def _shape(literal: str, rest: str) -> tuple[str, re.Pattern[str]]:
@@ -18,10 +20,10 @@ def _shape(literal: str, rest: str) -> tuple[str, re.Pattern[str]]:
 
 SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = (
     # Models
-    _shape("sk-", rf"(?:(?:ant|proj|svcacct|admin|or|None)-{_SHAPE_WORD}{{16,}}+|[A-Za-z0-9]{{32,}}+)"),
-    _shape("AIza", rf"{_SHAPE_WORD}{{30,}}+"),
-    _shape("ya29.", rf"{_SHAPE_WORD}{{20,}}+"),
-    _shape("GOCSPX-", rf"{_SHAPE_WORD}{{20,}}+"),
+    _shape("sk-", rf"(?:(?:ant|proj|svcacct|admin|or|None)-{_RANDOM}{_SHAPE_WORD}{{16,}}+|[A-Za-z0-9]{{32,}}+)"),
+    _shape("AIza", rf"{_RANDOM}{_SHAPE_WORD}{{30,}}+"),
+    _shape("ya29.", rf"{_RANDOM}{_SHAPE_WORD}{{20,}}+"),
+    _shape("GOCSPX-", rf"{_RANDOM}{_SHAPE_WORD}{{20,}}+"),
     _shape("hf_", r"[A-Za-z0-9]{30,}+"),
     _shape("gsk_", r"[A-Za-z0-9]{32,}+"),
     _shape("xai-", r"[A-Za-z0-9]{40,}+"),
@@ -34,25 +36,25 @@ SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = (
     _shape("ghs_", r"[A-Za-z0-9]{30,}+"),
     _shape("ghr_", r"[A-Za-z0-9]{30,}+"),
     _shape("github_pat_", r"[A-Za-z0-9_]{30,}+"),
-    _shape("gl", rf"(?:pat|dt|rt|ptt|cbt|ft|soat|imt|agent)-{_SHAPE_WORD}{{16,}}+"),
+    _shape("gl", rf"(?:pat|dt|rt|ptt|cbt|ft|soat|imt|agent)-{_RANDOM}{_SHAPE_WORD}{{16,}}+"),
     _shape("npm_", r"[A-Za-z0-9]{30,}+"),
-    _shape("pypi-", rf"{_SHAPE_WORD}{{30,}}+"),
-    _shape("dckr_pat_", rf"{_SHAPE_WORD}{{20,}}+"),
+    _shape("pypi-", rf"{_RANDOM}{_SHAPE_WORD}{{30,}}+"),
+    _shape("dckr_pat_", rf"{_RANDOM}{_SHAPE_WORD}{{20,}}+"),
     _shape("ATATT3x", r"[A-Za-z0-9_=-]{20,}+"),
     # Talk
-    _shape("xox", rf"[abeoprs]-{_SHAPE_WORD}{{10,}}+"),
-    _shape("xapp-", rf"{_SHAPE_WORD}{{20,}}+"),
+    _shape("xox", rf"[abeoprs]-{_RANDOM}{_SHAPE_WORD}{{10,}}+"),
+    _shape("xapp-", rf"{_RANDOM}{_SHAPE_WORD}{{20,}}+"),
     _shape("hooks.slack.com/services/", r"[A-Za-z0-9/]{20,}+"),
-    _shape("SG.", rf"{_SHAPE_WORD}{{16,}}+\.{_SHAPE_WORD}{{16,}}+"),
+    _shape("SG.", rf"{_SHAPE_WORD}{{22}}\.{_RANDOM}{_SHAPE_WORD}{{43}}"),
     _shape("lin_api_", r"[A-Za-z0-9]{20,}+"),
     _shape("ntn_", r"[A-Za-z0-9]{30,}+"),
     # Clouds
-    _shape("AKIA", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    _shape("ASIA", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    _shape("AKIA", r"(?!\w{9}EXAMPLE)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    _shape("ASIA", r"(?!\w{9}EXAMPLE)[A-Z0-9]{16}(?![A-Za-z0-9])"),
     _shape("dop_v1_", r"[a-f0-9]{32,}+"),
     _shape("dapi", r"[a-f0-9]{32}(?:-\d)?(?![A-Za-z0-9])"),
-    _shape("hvs.", rf"{_SHAPE_WORD}{{20,}}+"),
-    _shape("tskey-", rf"{_SHAPE_WORD}{{16,}}+"),
+    _shape("hvs.", rf"{_RANDOM}{_SHAPE_WORD}{{20,}}+"),
+    _shape("tskey-", rf"{_RANDOM}{_SHAPE_WORD}{{16,}}+"),
     _shape("AGE-SECRET-KEY-1", r"[A-Z0-9]{40,}+"),
     # Money and shops
     _shape("sk_live_", r"[A-Za-z0-9]{16,}+"),
@@ -71,7 +73,12 @@ ANY = re.compile("|".join(sorted({re.escape(literal) for literal, _ in SHAPES}))
 
 _KEY_BEGIN, _KEY_END = "-----BEGIN ", "-----END "
 _KEY_HEAD = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_BODY = re.compile(r"(?:[A-Za-z0-9+/=:,. \t\r\n-]|\\[nr])*+")
+_LINE, _BASE64 = r"(?:[\r\n]|\\[nr])", "[A-Za-z0-9+/=]"
+_KEY_RUN = re.compile(rf"{_BASE64}{{16}}|{_LINE}{_BASE64}{{4}}")
+_KEY_BODY = re.compile(
+    rf"(?:(?:\s|\\[nr])++[A-Za-z-]{{1,40}}+: [^\r\n\\]{{0,200}}+)*+"
+    rf"(?:(?:\s|\\[nr])*+{_BASE64}{{16,}}+|{_LINE}\s*+{_BASE64}++(?![^\r\n\\]))++"
+)
 _KEY_LONGEST = 64 * 1024
 
 
@@ -87,17 +94,19 @@ def without_tokens(text: str) -> str:
 
 
 def _without_private_keys(text: str) -> str:
-    """Private keys, from their first line to their last; one that has no end, as far as it looks like one."""
+    """Without private keys, from their first line to their last; one that has no end, as far as it looks like one."""
     parts: list[str] = []
-    at = 0
+    at = end = 0
     while (head := _KEY_HEAD.search(text, at)) is not None:
         parts.append(text[at : head.start()])
-        end = text.find(_KEY_END, head.end(), head.end() + _KEY_LONGEST)
-        if end >= 0 and (close := text.find("-----", end + len(_KEY_END), end + 80)) >= 0:
-            at = close + 5
-        else:
-            body = _KEY_BODY.match(text, head.end())
-            at = body.end() if body else head.end()
-        parts.append(MARK)
+        at = head.end()
+        if end < at and end >= 0:
+            end = text.find(_KEY_END, at)
+        whole = at <= end < at + _KEY_LONGEST and text.find(_KEY_BEGIN, at, end) < 0
+        if whole and (close := text.find("-----", end + len(_KEY_END), end + 80)) >= 0:
+            at = close + 5 if _KEY_RUN.search(text, at, end) else at
+        elif body := _KEY_BODY.match(text, at):
+            at = body.end()
+        parts.append(MARK if at > head.end() else head[0])
     parts.append(text[at:])
     return "".join(parts)

@@ -58,6 +58,10 @@ SECRETS = [
     ("-----BEGIN RSA PRIVATE KEY-----\nb3BlbnNz\nb3Bl", "b3Bl"),
 ]
 ORDINARY = [
+    "sk-admin-dashboard-container-header and pypi-simple-index-mirror-configuration-guide",
+    "SG.Namespace16.Namespace16, xapp-thumbnailers-gimp-common, tskey-rotation-and-renewal",
+    "AKIAIOSFODNN7EXAMPLE",
+    "-----BEGIN PRIVATE KEY----- is how a key begins, in words (and more of them)",
     "git show 3f786850e387550fdab836ed7e6dc881de23001b",
     "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     "cd /usr/share/passwords/tokens && ls secret/keys",
