@@ -269,14 +269,14 @@ _YES = frozenset({"once"})
 
 
 class YesKeys:
-    """Whether a key that agrees is about what a screen asks: it was readable before the key was pressed."""
+    """Whether a key that agrees is about what a screen asks: it was readable before the key was pressed, all of it."""
 
     def __init__(self) -> None:
         self._keys = AnswerKeys()
 
-    def show(self) -> None:
-        """Note that the question is on the screen."""
-        self._keys.show_question("this", _YES, time.monotonic())
+    def show(self, *, whole: bool = True) -> None:
+        """Note that the question is on the screen; `whole`: to its end."""
+        self._keys.show_question("this", _YES, time.monotonic(), unread=frozenset() if whole else _YES)
 
     def see_again(self) -> None:
         """Note that nothing covers it any more."""
@@ -298,9 +298,20 @@ class AskedChoice(Picker):
         super().__init__(title, choices, empty=empty, hint=hint)
         self._keys = YesKeys()
         self._bound = BoundKeys()
+        self._down = 0.0
 
     def on_mount(self) -> None:
         self.call_after_refresh(self._keys.show)
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        self._down = event.time
+
+    @on(OptionList.OptionSelected, "#choices")
+    def _clicked(self, event: OptionList.OptionSelected) -> None:
+        """A choice was clicked: the list never has the keys."""
+        if not self._keys.click(self._down):
+            event.stop()
+            event.prevent_default()
 
     def on_key(self, event: events.Key) -> None:
         chooses = event.key == "enter" or self._bound.action(self, event.key) == "choose"
@@ -309,8 +320,17 @@ class AskedChoice(Picker):
             event.prevent_default()
 
 
+_SCROLLS: dict[str, Callable[[VerticalScroll], None]] = {
+    "down": lambda body: body.scroll_down(animate=False),
+    "up": lambda body: body.scroll_up(animate=False),
+    "pagedown": lambda body: body.scroll_page_down(animate=False),
+    "pageup": lambda body: body.scroll_page_up(animate=False),
+    "end": lambda body: body.scroll_end(animate=False),
+}
+
+
 class ConfirmScreen(Box[bool]):
-    """`y` or the first button confirms; everything else cancels.
+    """`y` or the first button confirms, once all of the question was seen; everything else cancels.
 
     Args:
         losses: what would be lost, one sentence each.
@@ -331,6 +351,8 @@ class ConfirmScreen(Box[bool]):
         self._note = note
         self._quoted = quoted
         self._keys = YesKeys()
+        self._seen = False
+        """Whether its end was on the screen."""
         self._bound = BoundKeys()
         self._down = 0.0
 
@@ -348,19 +370,53 @@ class ConfirmScreen(Box[bool]):
                     yield Static(Content.assemble(("• ", "$error"), _one_line(loss)))
                 if self._note:
                     yield Static(Content.styled(_one_line(self._note), "$foreground-muted"), classes="dialog-losses")
+            yield Static(id="unseen")
             with Horizontal(classes="dialog-buttons"):
                 yield Button(Content(f"{self._yes} (y)"), id="yes", variant="error", compact=True)
                 yield Button("Cancel (n)", id="no", compact=True)
 
     def on_mount(self) -> None:
         self.query_one("#no").focus()
-        self.call_after_refresh(self._keys.show)
+        body = self._body
+        for reactive in ("scroll_y", "virtual_size", "size"):
+            self.watch(body, reactive, self._look, init=False)
+        self.call_after_refresh(self._look)
+
+    @property
+    def _body(self) -> VerticalScroll:
+        return self.query_one(VerticalScroll)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        """Leave the buttons their rows: what is asked scrolls."""
+        others = [child for child in self.query_one(".dialog").children if child is not self._body]
+        taken = sum(child.outer_size.height + child.styles.margin.height for child in others if child.id != "unseen")
+        self._body.styles.max_height = max(1, self.most_rows - 3 - taken)
+
+    def _look(self) -> None:
+        """Say how much is below what is seen; agreeing counts once nothing is."""
+        body = self._body
+        below = body.virtual_size.height - body.scroll_offset.y - body.scrollable_content_region.height
+        if below <= 0 and body.size and not self._seen:
+            self._seen = True
+            self._keys.see_again()
+        unseen = self.query_one("#unseen", Static)
+        unseen.display = below > 0
+        unseen.update(f"{below} more · ↓")
+        self._keys.show(whole=self._seen)
 
     def on_screen_resume(self) -> None:
         self._keys.see_again()
 
     def on_key(self, event: events.Key) -> None:
         """A yes, by `y` or by enter on its button, counts only if the question was readable before the key press."""
+        if (scroll := _SCROLLS.get(event.key)) is not None:
+            event.stop()
+            event.prevent_default()
+            scroll(self._body)
+            return
         action = self._bound.action(self, event.key)
         agrees = action == "yes" or (event.key == "enter" and self.focused is self.query_one("#yes"))
         if agrees:
@@ -368,6 +424,8 @@ class ConfirmScreen(Box[bool]):
             event.prevent_default()
         if self._keys.press("once" if agrees else "move" if action else "words", event.time):
             self.dismiss(True)
+        elif agrees and not self._seen:
+            self._body.scroll_page_down(animate=False)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         self._down = event.time
