@@ -80,7 +80,10 @@ class CallsFeature(Feature):
             self.window.perform(JoinCall(call=call))
 
     def open_soon(self, call: str) -> None:
-        """Bring a call's tab to the front, creating it if needed."""
+        """Bring a call's tab to the front, creating it if needed; not while something is being written."""
+        if self.window.is_writing:
+            self.window.notify(f"You have joined {call}.", markup=False)
+            return
         self.run_work(self._open(call), "calls")
 
     async def _open(self, call: str) -> None:

@@ -31,6 +31,7 @@ from gshtui.ui.kit.widget_messages import (
     OpenConversation,
     SendPrompt,
     ShowQuestion,
+    Unsent,
 )
 from gshtui.ui.kit.widgets.tabs import PaneTabs
 from gshtui.ui.kit.workbench_port import WorkbenchPort
@@ -356,4 +357,5 @@ class ConversationFeature(Feature):
             return
         from gshtui.fleet.core.agent_calls import SendToAgent
 
-        self.window.perform(SendToAgent(agent=prompt.agent, text=prompt.text), unsent=prompt.text)
+        unsent = Unsent(prompt.text, prompt.agent)
+        self.window.perform(SendToAgent(agent=prompt.agent, text=prompt.text), unsent=unsent)

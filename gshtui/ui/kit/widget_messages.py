@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
+import msgspec
 from textual.message import Message
 
 from gshtui.bus.agent_data import AgentRow
@@ -41,10 +42,17 @@ class CommandLine(Message):
         """It may be the beginning of a name: no command was known when it was sent."""
 
 
+class Unsent(msgspec.Struct, frozen=True):
+    """A text on its way; `whose`: the `Addressee.key` of those for whom it is."""
+
+    text: str
+    whose: str
+
+
 class CommandCall(Message):
     """Run a command by its parameters as the person: ask what it asks, and show its outcome."""
 
-    def __init__(self, parameters: Returns[object], unsent: str = "") -> None:
+    def __init__(self, parameters: Returns[object], unsent: Unsent | None = None) -> None:
         """`unsent`: goes back into the input if the command fails."""
         super().__init__()
         self.parameters = parameters

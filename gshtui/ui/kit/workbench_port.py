@@ -14,6 +14,7 @@ from textual.widget import Widget
 
 from gshtui.bus.event import Event
 from gshtui.ui.kit.bridge import Bridge
+from gshtui.ui.kit.widget_messages import Unsent
 from gshtui.ui.kit.widgets.tabs import Deck
 
 if TYPE_CHECKING:
@@ -71,7 +72,9 @@ class WorkbenchPort(Protocol):
         """Publish an intent; notify the person if there is no hub."""
         ...
 
-    def perform(self, parameters: Returns[object], then: Callable[[], None] | None = None, *, unsent: str = "") -> None:
+    def perform(
+        self, parameters: Returns[object], then: Callable[[], None] | None = None, *, unsent: Unsent | None = None
+    ) -> None:
         """Run a command by its parameters: ask what it asks, and show its outcome. `then`: called once it has run or
         failed; not if the person said no.
         """
@@ -85,8 +88,15 @@ class WorkbenchPort(Protocol):
         """The result of a command that lists something; `None`: unavailable."""
         ...
 
-    def give_back(self, text: str) -> None:
-        """Put what was typed and not sent into the input."""
+    def give_back(self, text: str, whose: str | None = None) -> None:
+        """Put what was typed and not sent into the input; `whose`: the `Addressee.key` of those for whom it was."""
+        ...
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether something is being written in the input line: then only the person's own key or click brings a tab
+        to the front.
+        """
         ...
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -21,6 +21,7 @@ from gshtui.system.files.file_lock import try_lock
 from gshtui.system.files.private_files import open_reader
 from gshtui.system.json_types import is_object
 from gshtui.system.tasks import start_job
+from gshtui.text.secret_shapes import MARK, without_tokens
 from gshtui.ui.kit.widgets.folding_area import FoldingArea, Folds
 
 SLOTS = 32
@@ -33,6 +34,19 @@ class PromptDraft(msgspec.Struct, frozen=True):
     folds: dict[int, str] = msgspec.field(default_factory=dict[int, str])
     name: str = ""
     """Whom it is for, in words."""
+    offered: bool = False
+    """Whether a window has begun with it and named it, and nobody has seen it since."""
+
+    @property
+    def value(self) -> str:
+        """The text with every folded part in full."""
+        return Folds(self.folds).expand(self.text)
+
+    def before(self, later: PromptDraft) -> PromptDraft:
+        """This one's text before that of a later one."""
+        if not (self.text and later.text):
+            return self if self.text else later
+        return replace(later, text=f"{self.value}\n\n{later.text}")
 
 
 KeptDrafts = dict[str, PromptDraft]
@@ -71,6 +85,8 @@ class DraftFile:
         try:
             kept = _object(self.path)
             folds = _object(self._folds_path) if kept.get("folds") else {}
+            if "text" in kept:  # by a version that had one draft for all
+                return {"": _draft(kept, folds)}
             return {whose: _draft(one, folds.get(whose, {})) for whose, one in _in_object(kept.get("drafts")).items()}
         except FileNotFoundError:
             return {}
@@ -80,8 +96,6 @@ class DraftFile:
 
     def write(self, drafts: KeptDrafts) -> None:
         """Replace the stored drafts, without secrets. Folded parts are written only if they have changed."""
-        from gshtui.text.secret_shapes import without_tokens
-
         folds = {whose: dict(draft.folds) for whose, draft in drafts.items() if draft.folds}
         if folds and folds != self._folded:
             hidden = {
@@ -90,7 +104,10 @@ class DraftFile:
             }
             _replace(self._folds_path, hidden)
             self._folded = folds
-        texts = {whose: {"text": without_tokens(draft.text), "name": draft.name} for whose, draft in drafts.items()}
+        texts = {
+            whose: {"text": without_tokens(draft.text), "name": draft.name, "offered": draft.offered}
+            for whose, draft in drafts.items()
+        }
         _replace(self.path, {"drafts": texts, "folds": bool(folds)})
 
     def remove(self) -> None:
@@ -123,7 +140,7 @@ def _draft(kept: object, folds: object) -> PromptDraft:
     if not isinstance(text := fields.get("text"), str):
         raise ValueError("no text")
     parts = {int(number): str(folded) for number, folded in _in_object(folds).items()}
-    return PromptDraft(text, parts, str(fields.get("name", "")))
+    return PromptDraft(text, parts, str(fields.get("name", "")), fields.get("offered") is True)
 
 
 def _replace(path: Path, what: Mapping[str, object]) -> None:
@@ -217,10 +234,14 @@ class Drafts:
         self._area = area
         self._place = place
         self._keeper = keeper
-        self._whose, self._name = "", ""
-        """Whom the area writes to: the key of its draft, and in words."""
+        self._whose = ""
+        """Whom the area writes to: the key of its draft."""
+        self._names = {"": ""}
+        """Those that it has written to, in words."""
         self._others: KeptDrafts = {}
         """What is written to others than this one."""
+        self._held: dict[str, PromptDraft] = {}
+        """What is not in the area while it is asked whether to send it."""
         self._timer: Timer | None = None
         self._aside: PromptDraft | None = None
         """The text put aside when something else took its place; a crash must not lose it."""
@@ -235,34 +256,81 @@ class Drafts:
         """
         if self._keeper is None:
             return
-        self._others = await self._keeper.restore() | self._others
-        draft = self._others.pop(self._whose, None)
-        names = [one.name for one in self._others.values()]
-        if names:
+        found = await self._keeper.restore()
+        draft = found.pop(self._whose, None)
+        past = {whose for whose, one in found.items() if one.offered or whose in self._others}
+        for whose in past:
+            remember(found.pop(whose).value)
+        self._others |= {whose: replace(one, offered=True) for whose, one in found.items()}
+        if names := [one.name or "the window's own agent" for one in found.values()]:
             those = "A draft" if len(names) == 1 else f"{len(names)} drafts"
             self._area.notify(f"{those} from your last window: open {', '.join(names)} to see.", markup=False)
-        if draft is None:
-            return
-        if self._area.text or self._aside is not None:
-            remember(Folds(draft.folds).expand(draft.text))
-            self._area.notify("The draft from your last window is in the history.", markup=False)
-        else:
+        if draft is not None and not self._area.text and self._aside is None:
             self._place(draft.text, draft.folds)
-            self._area.notify("Restored the draft from your last window.", markup=False)
+            cut = " What looked like a key was not kept." if MARK in draft.value else ""
+            self._area.notify(f"Restored the draft from your last window.{cut}", markup=False)
+        elif draft is not None:
+            remember(draft.value)
+            past.add(self._whose)
+        if past:
+            those = "The draft" if len(past) == 1 else f"{len(past)} drafts"
+            words = f"{those} from your last window {'is' if len(past) == 1 else 'are'} in the history."
+            self._area.notify(words, markup=False)
+        self.keep_soon()
 
     def turn_to(self, whose: str, name: str) -> None:
         """Show what is written to this agent or call; what was written to the one before is kept for that one."""
-        self._name = name
-        if whose == self._whose:
-            return
-        before, self._whose = self._whose, whose
-        self._others[before] = self._aside or self._current()
-        draft = self._others.pop(whose, PromptDraft())
-        if self._aside is not None:
-            self._aside = draft
-        elif self._area.text or draft.text:
-            self._place(draft.text, draft.folds)
-        self.keep_soon()
+        if whose != self._whose:
+            if (before := self._aside or self._current()).text:
+                self._others[self._whose] = before
+            self._whose = whose
+            draft = self._others.pop(whose, PromptDraft())
+            if self._aside is not None:
+                self._aside = draft
+            elif self._area.text or draft.text:
+                self._place(draft.text, draft.folds)
+            self.keep_soon()
+        self._names[whose] = name
+
+    def give(self, draft: PromptDraft, whose: str, behind: str = "") -> str:
+        """Put a draft before what is written to this agent or call; `behind`: behind this, if that begins with it.
+
+        Returns what then stands before what was written.
+        """
+        here = whose == self._whose
+        later = (self._aside or self._current()) if here else self._others.get(whose, PromptDraft())
+        if behind and later.text.startswith(behind):
+            draft = PromptDraft(f"{behind}\n\n{draft.value}")
+            later = replace(later, text=later.text.removeprefix(behind).removeprefix("\n\n"))
+        given = replace(draft.before(later), name=self.name_of(whose), offered=False)
+        if not here:
+            self._others[whose] = given
+        elif self._aside is not None:
+            self._aside = given
+        else:
+            self._place(given.text, given.folds)
+        self.keep()
+        return draft.value
+
+    def hold(self, whose: str) -> PromptDraft:
+        """Take what is in the area out of it, until `release`: it is being asked whether to send it."""
+        self._held[whose] = held = replace(self._current(), name=self.name_of(whose))
+        self._place("", {})
+        return held
+
+    def release(self, whose: str) -> None:
+        """What was held has been sent, or is elsewhere again."""
+        self._held.pop(whose, None)
+        self.keep()
+
+    @property
+    def in_use(self) -> bool:
+        """Whether something is being written, or asked about."""
+        return bool(self._area.text or self._held)
+
+    def name_of(self, whose: str) -> str:
+        """Whom this key stands for, in words."""
+        return self._names.get(whose) or whose
 
     def leave(self) -> None:
         """Store everything now: the window ends, and what is written elsewhere goes with its widgets."""
@@ -291,23 +359,19 @@ class Drafts:
             beside = self.beside() if self._left is None else self._left
             if beside:
                 draft = replace(draft, text="\n\n".join(filter(None, (draft.text, beside))))
-            self._keeper.keep(self._others | {self._whose: draft})
+            kept = self._others | {self._whose: draft}
+            for whose, held in self._held.items():
+                kept[whose] = held.before(kept.get(whose, PromptDraft()))
+            self._keeper.keep(kept)
 
     def _current(self) -> PromptDraft:
         text = self._area.text
-        return PromptDraft(text, self._area.folds.used(text), self._name)
+        return PromptDraft(text, self._area.folds.used(text), self.name_of(self._whose))
 
     def set_aside(self) -> None:
         """Put the area's content aside for `bring_back`; content already aside stays."""
         if self._aside is None:
             self._aside = self._current()
-
-    def put_before(self, texts: Sequence[str]) -> bool:
-        """Put texts before the content that is put aside; False: none is."""
-        if (aside := self._aside) is None:
-            return False
-        self._aside = replace(aside, text="\n\n".join([*texts, aside.text] if aside.text else texts))
-        return True
 
     def take_aside(self) -> PromptDraft | None:
         """Take the content that was put aside; it is then the caller's."""

@@ -6,11 +6,9 @@ Decides which part handles a key (`Drafts`, `WordCompletion`, `PromptHistory`, `
 
 from __future__ import annotations
 
-import asyncio
-import os
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +25,7 @@ from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widget_messages import CommandLine, Intent, TypesInCall
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.kit.widgets.front_scroll import FrontScroll, ScrollWish
-from gshtui.ui.prompt.drafts import DraftKeeper, Drafts
+from gshtui.ui.prompt.drafts import DraftKeeper, Drafts, PromptDraft
 from gshtui.ui.prompt.key_hints import KeyUse
 from gshtui.ui.prompt.line_editing import LineEdit, LineEditing
 from gshtui.ui.prompt.prompt_completion import CompletionItem, CompletionPopup, CompletionSource, WordCompletion
@@ -91,9 +89,10 @@ class PromptInput(FoldingArea):
     class Sent(Message):
         """A text, in full, for this folder's history."""
 
-        def __init__(self, text: str) -> None:
+        def __init__(self, text: str, *, now: bool = True) -> None:
             super().__init__()
             self.text = text
+            self.now = now
 
     class KeysChanged(Message):
         """Keys do something else now: `key_use` is another."""
@@ -113,6 +112,8 @@ class PromptInput(FoldingArea):
         self.agent = agent
         self.addressee = Addressee(agent)
         """Who gets the prompts."""
+        self.look_up: Callable[[Addressee], Addressee] = lambda addressee: addressee
+        """How an addressee is now; the window's screen sets it."""
         self._typed = float("-inf")
         self._begun = False
         """Whether it was announced that the prompt in the input is being written."""
@@ -317,34 +318,9 @@ class PromptInput(FoldingArea):
         self.run_worker(self._paste_picture(), exit_on_error=False, group="paste", exclusive=True)
 
     async def _paste_picture(self, *, quiet: bool = False) -> None:
-        from gshtui.media.clipboard_picture import (  # few people paste any
-            NoClipboardError,
-            keep_picture,
-            save_clipboard_picture,
-        )
-        from gshtui.media.mentions import dropped
-        from gshtui.system.expected_error import ExpectedError
+        from gshtui.ui.prompt.picture_paste import paste_picture  # few people paste any
 
-        file, why = None, "No picture on the clipboard."
-        try:
-            try:
-                file = await asyncio.to_thread(save_clipboard_picture, os.environ)
-            except NoClipboardError:
-                from gshtui.ui.kit.textual.terminal_clipboard import read_terminal_picture
-
-                if (data := await read_terminal_picture(app_of(self))) is None:
-                    raise
-                file = await asyncio.to_thread(keep_picture, data)
-        except ExpectedError as error:
-            why = f"{error.message} {error.hint}".strip()
-        if file is not None:
-            self.insert_typed(dropped(str(file)))
-        elif quiet:
-            return
-        elif app_of(self).clipboard:
-            self.action_paste()
-        else:
-            self.notify(why, timeout=4, markup=False)
+        await paste_picture(self, quiet=quiet)
 
     def use_vi(self, wanted: bool = True) -> None:
         """Edit with the keys of vi from now on, or not with them."""
@@ -510,35 +486,50 @@ class PromptInput(FoldingArea):
     def _send(self) -> None:
         from gshtui.ui.prompt.secret_question import ask_first  # the first frame does without it
 
-        if not ask_first(self, self.place, self._send_as_is):
-            self._send_as_is()
-
-    def _send_as_is(self) -> None:
-        if self.editing:
-            edit = PromptEditRequested(prompt=self.editing, agent=self._edited_agent, text=self.value)
-            self.post_message(Intent(edit))
-            self.end_edit()
+        if ask_first(self):
             return
         text = self._prompts[self.addressee.agent] if self.key_use == "failed" else self.value
-        target = route(text, self.commands, self.addressee.offers)
-        if isinstance(target, ToAgent) and self.addressee.ended and not self.addressee.call:
-            target = NothingToSend(f"{self.addressee.gone}.")  # what was written stays
+        if self.editing:
+            self.edit_waiting(text)
+        elif self.send_to(text, self.addressee):
+            self.put_away(text)
+
+    def edit_waiting(self, text: str) -> None:
+        """Replace the waiting prompt that is being edited."""
+        self.post_message(Intent(PromptEditRequested(prompt=self.editing, agent=self._edited_agent, text=text)))
+        self.end_edit()
+
+    def send_to(self, text: str, addressee: Addressee) -> bool:
+        """Send this; False: it can't be, and the person knows why."""
+        target = route(text, self.commands, addressee.offers)
+        if isinstance(target, ToAgent) and addressee.ended and not addressee.call:
+            target = NothingToSend(f"{addressee.gone}.")  # what was written stays
         if isinstance(target, NothingToSend):
             if target.why:
                 self.complain(target.why)
-            return
-        message = sent_as(target, self.addressee, self.project)
+            return False
+        message = sent_as(target, addressee, self.project)
         if isinstance(message, CommandLine) and not self.commands and _BEGUN.fullmatch(text):
             message.meant = partial(self._completion.meant_by, text)
         self.post_message(message)
         if isinstance(target, ToAgent):
-            self._prompts[self.addressee.agent] = text
-        self._remember(text)
-        self.put_away(text)
+            self._prompts[addressee.agent] = text
+        self.past.add(text)
+        self.post_message(self.Sent(text))
+        return True
 
     def _remember(self, text: str) -> None:
         self.past.add(text)
-        self.post_message(self.Sent(text))
+        self.post_message(self.Sent(text, now=False))
+
+    @property
+    def whose(self) -> str:
+        """The `Addressee.key` of those for whom the text in the input is."""
+        return self.key_of_agent(self._edited_agent) if self.editing else self.addressee.key
+
+    def key_of_agent(self, agent: str) -> str:
+        """The `Addressee.key` of an agent."""
+        return "" if agent == self.agent else agent
 
     def put_away(self, text: str) -> None:
         """Empty it, since this text has been used; it is in the history."""
@@ -550,11 +541,9 @@ class PromptInput(FoldingArea):
 
     # Waiting prompts
 
-    def take_back(self, texts: Sequence[str]) -> None:
-        """Put prompts that were not sent before what is being written, and store all of it as the draft."""
-        if not self.drafts.put_before(texts):
-            self.place("\n\n".join([*texts, self.value] if self.value else texts))
-        self.drafts.keep()
+    def take_back(self, texts: Sequence[str], agent: str) -> None:
+        """Put prompts to an agent that were not sent before what is being written to it."""
+        self.drafts.give(PromptDraft("\n\n".join(texts)), self.key_of_agent(agent))
 
     def begin_edit(self, prompt: str, text: str, agent: str = "") -> None:
         """Edit a waiting prompt of an agent, the window's own unless given; the draft comes back afterwards."""
@@ -568,14 +557,15 @@ class PromptInput(FoldingArea):
 
     def end_edit(self, *, keep_text: bool = False) -> None:
         """Stop editing. `keep_text`: the prompt has left the queue, and the text stays to be sent as a new one."""
-        self.editing = ""
+        whose, self.editing = self.whose, ""
         self.remove_class("-editing")
-        if keep_text:
-            aside = self.drafts.take_aside()
-            if aside is not None and aside.text:
-                self.past.add(aside.text)
-        else:
+        if not keep_text:
             self.drafts.bring_back()
+        elif whose != self.whose:
+            self.drafts.give(PromptDraft(self.text, self.folds.used(self.text)), whose)
+            self.drafts.bring_back()
+        elif (aside := self.drafts.take_aside()) is not None and aside.text:
+            self.past.add(aside.text)
         self._look_at_keys()
 
     # Editor

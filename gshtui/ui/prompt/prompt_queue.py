@@ -121,9 +121,10 @@ class QueuePane(Widget, can_focus=True):
     class Refused(Message):
         """An agent did not take a prompt that was sent from this window."""
 
-        def __init__(self, prompt: str, text: str) -> None:
+        def __init__(self, prompt: str, agent: str, text: str) -> None:
             super().__init__()
             self.prompt = prompt
+            self.agent = agent
             self.text = text
 
     class Changed(Message):
@@ -169,7 +170,7 @@ class QueuePane(Widget, can_focus=True):
             case PromptWithdrawn() if event.prompt in self._sent:
                 self._sent.discard(event.prompt)
                 if event.why:
-                    self.post_message(self.Refused(event.prompt, event.text))
+                    self.post_message(self.Refused(event.prompt, event.agent, event.text))
             case TurnStarted():
                 self._sent.discard(event.prompt)
             case _:

@@ -18,7 +18,7 @@ from textual.message import Message
 from gshtui.bus.agent_data import ProgramCommand
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.system.ids import new_id
-from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, Intent, Note, OpenTerminal, SendPrompt
+from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, Intent, Note, OpenTerminal, SendPrompt, Unsent
 
 MEANS = "/ command · @ file · ! shell · ? keys"
 
@@ -170,11 +170,11 @@ def sent_as(target: ToAgent | ToLanguage | ToLog | ToShell, addressee: Addressee
     if isinstance(target, ToAgent) and addressee.call:
         from gshtui.calls.call_values import PostMessage
 
-        return CommandCall(PostMessage(call=addressee.call, text=target.text), target.text)
+        return CommandCall(PostMessage(call=addressee.call, text=target.text), Unsent(target.text, addressee.key))
     if isinstance(target, ToAgent) and addressee.program:
         from gshtui.fleet.core.agent_calls import SendToAgent
 
-        return CommandCall(SendToAgent(agent=addressee.agent, text=target.text), target.text)
+        return CommandCall(SendToAgent(agent=addressee.agent, text=target.text), Unsent(target.text, addressee.key))
     if isinstance(target, ToAgent):
         from gshtui.media.mentions import attachments
 

@@ -1,48 +1,97 @@
 """The question before a text with a secret in it is sent: without the secret, as it is, or not at all.
 
-A provider's key that is all of the text connects a model.
+It is about the text as it was then, and whom it was for. A provider's key that is all of the text connects a model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from gshtui.settings.known_providers import lone_key
 from gshtui.text.secret_shapes import MARK, without_tokens
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widget_messages import KeyGiven
-from gshtui.ui.kit.widgets.folding_area import FoldingArea
+from gshtui.ui.prompt.prompt_routing import ToAgent, route
+
+if TYPE_CHECKING:
+    from gshtui.ui.prompt.prompt_input import PromptInput
 
 _AS_IT_IS = "as it is"
 
 
-def ask_first(area: FoldingArea, place: Callable[[str, dict[int, str] | None], None], send: Callable[[], None]) -> bool:
-    """Ask what to do with a secret in what is written, and hide it meanwhile; False: there is none.
-
-    `send` is called once what is to be sent has been placed. Without an answer, all is as it was.
-    """
-    if key := lone_key(area.value):
-        area.post_message(KeyGiven(key))
-        place("", None)
+def ask_first(prompt: PromptInput) -> bool:
+    """Ask what to do with a secret in what is written, and hide it meanwhile; False: there is none."""
+    text = prompt.value
+    if key := lone_key(text):
+        prompt.post_message(KeyGiven(key))
+        prompt.place("")
         return True
-    text, folds = area.text, area.folds.used(area.text)
-    shown, hidden = without_tokens(text), {number: without_tokens(folded) for number, folded in folds.items()}
-    if shown == text and hidden == folds:
+    without = without_tokens(text)
+    if without == text:
         return False
     from gshtui.ui.kit.widgets.dialogs import AskedChoice, PickerChoice
 
-    def answer(chosen: str | None) -> None:
-        if chosen in (None, _AS_IT_IS):
-            place(text, folds)
-        if chosen is not None:
-            send()
+    title = " ".join(filter(None, ("An API key or token is in this text", _whom(prompt))))
+    held = _Held(prompt)
 
-    place(shown, hidden)
     choices = (
         PickerChoice("without", "Send without it", f"{MARK} stands in its place"),
-        PickerChoice(_AS_IT_IS, "Send as it is", "agent, model and record get it"),
+        PickerChoice(_AS_IT_IS, "Send as it is", "agent, model and record get it; the history does not"),
     )
     hint = "{list.choose} to select · {list.close} to go back"
-    asked = AskedChoice("An API key or token is in this text", choices, empty="", hint=hint)
-    app_of(area).push_screen(asked, answer)
+
+    def answer(chosen: str | None) -> None:
+        if chosen is None:
+            held.go_back()
+        else:
+            held.send(text if chosen == _AS_IT_IS else without)
+
+    app_of(prompt).push_screen(AskedChoice(title, choices, empty="", hint=hint), answer)
     return True
+
+
+def _whom(prompt: PromptInput) -> str:
+    """Whom the text in the input goes to, in words; empty: it is no prompt."""
+    if prompt.editing:
+        return f"to {prompt.drafts.name_of(prompt.whose)}"
+    addressee = prompt.addressee
+    if not isinstance(route(prompt.value, prompt.commands, addressee.offers), ToAgent):
+        return ""
+    return f"{'in' if addressee.call else 'to'} {addressee.known_as}"
+
+
+class _Held:
+    """A text that is out of the input while it is asked about: it is for whom it was written, whatever becomes of the
+    input meanwhile.
+    """
+
+    def __init__(self, prompt: PromptInput) -> None:
+        self._prompt = prompt
+        self._addressee = prompt.addressee
+        self._editing = prompt.editing
+        self._whose = prompt.whose
+        self._draft = prompt.drafts.hold(self._whose)
+
+    def send(self, text: str) -> None:
+        """Send this in its place; where that can't be, go back to it."""
+        prompt = self._prompt
+        if self._editing:
+            sent = self._editing == prompt.editing  # else the agent has begun with it
+            if sent:
+                prompt.edit_waiting(text)
+        else:
+            sent = prompt.send_to(text, prompt.look_up(self._addressee))
+        if sent:
+            prompt.drafts.release(self._whose)
+        else:
+            prompt.past.add(self._draft.value)
+            self.go_back()
+
+    def go_back(self) -> None:
+        """Put it where it was: before what has been written there since."""
+        prompt = self._prompt
+        prompt.drafts.release(self._whose)
+        if self._editing and self._editing == prompt.editing:
+            prompt.place(self._draft.text, self._draft.folds)
+        else:
+            prompt.drafts.give(self._draft, self._whose)

@@ -138,7 +138,7 @@ class TerminalFeature(Feature):
         if not pane.view.typing:
             return
         pane.view.action_leave()
-        if pane.filled:
+        if pane.filled and not self.window.is_writing:
             self.window.deck.show(before)
         self.window.input_line.focus()
 

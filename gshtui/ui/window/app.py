@@ -39,7 +39,7 @@ from gshtui.ui.kit.textual.input_parser import DrawsSixel
 from gshtui.ui.kit.textual.key_order import Typed
 from gshtui.ui.kit.textual.letter_echo import LetterEcho
 from gshtui.ui.kit.textual.typed_app import KeyTaker, takes_every_key
-from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, FeatureMessage, Intent, Meant
+from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, FeatureMessage, Intent, Meant, Unsent
 from gshtui.ui.kit.widgets.tabs import Deck
 from gshtui.ui.prompt.prompt_status import SILENT, PromptStatus
 from gshtui.ui.settings.settings_feature import SettingsFeature
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from gshtui.commands.declaration import Returns
     from gshtui.settings.model import Settings
     from gshtui.ui.agents.agents_state import AgentView
-    from gshtui.ui.conversation.conversation_pane import ConversationPane
     from gshtui.ui.kit.widgets.dialogs import PickerChoice
     from gshtui.ui.prompt.prompt_input import PromptInput
     from gshtui.ui.window.command_runner import CommandRunner
@@ -184,7 +183,7 @@ class Workbench(ThemedApp[int], AppBase):
 
         cwd = self.bridge.opening.cwd
         step = await asyncio.to_thread(first_step, cwd, os.environ)
-        if (chat := self._conversation) is not None:
+        if (chat := self.bench.conversation) is not None:
             chat.suggest(step, from_home(cwd, os.environ))
 
     async def offer_last(self) -> None:
@@ -235,7 +234,7 @@ class Workbench(ThemedApp[int], AppBase):
         """Nothing starts any more, and what is being written is kept, with the prompts that no hub has had."""
         self._ceased = True
         unheard = self.bridge.cease()
-        self.bench.centre.below.leave([event.text for event in unheard if isinstance(event, PromptSubmitted)])
+        self.bench.centre.below.leave([event for event in unheard if isinstance(event, PromptSubmitted)])
 
     def leave(self) -> None:
         self._cease()
@@ -366,10 +365,12 @@ class Workbench(ThemedApp[int], AppBase):
             self.bench.input.focus()
 
     def on_conversation_pane_command_began(self) -> None:
-        self.bench.deck.show(CHAT)
+        if not self.is_writing:
+            self.bench.deck.show(CHAT)
 
     async def on_prompt_input_sent(self, message: PromptInput.Sent) -> None:
-        self.bench.show_newest()
+        if message.now:
+            self.bench.show_newest()
         self.run_worker(self._remember(message.text), exit_on_error=False, group="prompts")
 
     async def _remember(self, text: str) -> None:
@@ -465,7 +466,9 @@ class Workbench(ThemedApp[int], AppBase):
         words = f"Running {typed or '/' + line.removeprefix('/')}"
         self.attend(self.runner.run_line(line, meant), group="commands", words=words)
 
-    def perform(self, parameters: Returns[object], then: Callable[[], None] | None = None, *, unsent: str = "") -> None:
+    def perform(
+        self, parameters: Returns[object], then: Callable[[], None] | None = None, *, unsent: Unsent | None = None
+    ) -> None:
         """Run a command by its parameters in a worker: ask what it asks, and show its outcome."""
         words = f"Running /{parameters.words()}"
         self.attend(self.runner.run_value(parameters, then=then, unsent=unsent), group="commands", words=words)
@@ -499,8 +502,11 @@ class Workbench(ThemedApp[int], AppBase):
         return await self.bridge.stop_command()
 
     @property
+    def is_writing(self) -> bool:
+        return self.bench.input.drafts.in_use
+
+    @property
     def input_text(self) -> str:
-        """What stands in the input."""
         return self.bench.input.text
 
     @property
@@ -514,31 +520,16 @@ class Workbench(ThemedApp[int], AppBase):
         addressee = self.bench.addressee
         return self.front if addressee.program else addressee.agent
 
-    def give_back(self, text: str) -> None:
-        """Put what was typed and not sent into the input."""
-        self.bench.centre.below.give_back(text)
+    def give_back(self, text: str, whose: str | None = None) -> None:
+        self.bench.centre.below.give_back(text, whose)
 
     def write(self, text: str) -> None:
         self.bench.input.focus()
         self.bench.input.insert(text)
 
-    @property
-    def _conversation(self) -> ConversationPane | None:
-        from gshtui.ui.conversation.conversation_pane import ConversationPane
-
-        return next(iter(self.bench.query(ConversationPane).results()), None)
-
     def show_outcome(self, line: str, text: str, *, failed: bool = False) -> bool:
         self.show_centre()
-        deck = self.bench.deck
-        front = deck.panes.get(deck.front)
-        if front is not None and front.show_outcome(line, text, failed=failed):
-            return True
-        if (chat := self._conversation) is None:
-            return False
-        deck.show(CHAT)
-        chat.show_outcome(line, text, failed=failed)
-        return True
+        return self.bench.show_outcome(line, text, failed=failed)
 
     def show_chat(self) -> None:
         """Go to the conversation in front."""
@@ -563,7 +554,7 @@ class Workbench(ThemedApp[int], AppBase):
             self.parts = [part for part in self.parts if part not in off]
             self.keys_off |= {key for part in off for key in (*part.KEYS, *part.PALETTE)}
         self.upkeep.apply(settings, self.bridge, self._watchers)
-        if (chat := self._conversation) is not None:
+        if (chat := self.bench.conversation) is not None:
             chat.transcript.result_lines = settings.ui.result_lines
         self.bench.input.use_vi(settings.ui.keys == "vi")
 

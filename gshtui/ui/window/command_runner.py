@@ -34,7 +34,7 @@ from gshtui.commands.declaration import (
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.tasks import report_unexpected
 from gshtui.ui.kit.bridge import NotReady
-from gshtui.ui.kit.widget_messages import Meant, OpenTerminal, SendPrompt, open_agent
+from gshtui.ui.kit.widget_messages import Meant, OpenTerminal, SendPrompt, Unsent, open_agent
 from gshtui.ui.kit.widgets.dialogs import ConfirmScreen
 from gshtui.ui.window.features import action_of, opening_key
 
@@ -55,7 +55,7 @@ class _Run(msgspec.Struct, frozen=True):
     title: str
     typed: bool
     then: Callable[[], None] | None
-    unsent: str = ""
+    unsent: Unsent | None = None
 
 
 def _slashed(line: str) -> str:
@@ -118,7 +118,11 @@ class CommandRunner:
             await self.run_value(value, line)
 
     async def run_value(
-        self, value: Returns[object], line: str = "", then: Callable[[], None] | None = None, unsent: str = ""
+        self,
+        value: Returns[object],
+        line: str = "",
+        then: Callable[[], None] | None = None,
+        unsent: Unsent | None = None,
     ) -> None:
         """Run a command by its parameters, after asking the person if needed, and show its outcome.
 
@@ -256,6 +260,9 @@ class CommandRunner:
         if outcome.is_ours and not outcome.full and text.count("\n") < _OWN_LINES:
             text = self._as_typed(text)
         match outcome.view:
+            case AttachView() | TalkView() | ProgramView() if typed and self._app.is_writing:
+                words = f"{_slashed(title)} opened no tab while you write. Run it again to go there."
+                self._app.notify(words, markup=False)
             case AttachView(agent):
                 self._app.post_message(OpenTerminal(agent, attach=True))
             case TalkView(agent):
@@ -305,15 +312,15 @@ class CommandRunner:
         else:
             self._show_failure(line, error, typed=True)
 
-    def _failed(self, title: str, error: Exception, *, typed: bool, unsent: str = "") -> None:
+    def _failed(self, title: str, error: Exception, *, typed: bool, unsent: Unsent | None = None) -> None:
         if typed and isinstance(error, Incomplete):
             self._app.run_worker(self._ask_for_value(title, error), exit_on_error=False, group="values")
         else:
             self._show_failure(title, error, typed=typed, unsent=unsent)
 
-    def _show_failure(self, title: str, error: Exception, *, typed: bool, unsent: str = "") -> None:
-        if unsent:
-            self._app.give_back(unsent)
+    def _show_failure(self, title: str, error: Exception, *, typed: bool, unsent: Unsent | None = None) -> None:
+        if unsent is not None:
+            self._app.give_back(unsent.text, unsent.whose)
         if isinstance(error, CommandError):
             if typed and not isinstance(error, UsageError):
                 self._tell_room(title, failed=True)

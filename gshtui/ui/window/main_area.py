@@ -37,6 +37,7 @@ from gshtui.ui.kit.widgets.fitted_text import fit
 from gshtui.ui.kit.widgets.folding_area import FoldingArea
 from gshtui.ui.kit.widgets.front_scroll import FrontScroll
 from gshtui.ui.prompt.completion_sources import CommandSource, ProgramCommandSource, WindowView
+from gshtui.ui.prompt.drafts import PromptDraft
 from gshtui.ui.prompt.prompt_completion import CompletionPopup, CompletionSource
 from gshtui.ui.prompt.prompt_input import PromptInput
 from gshtui.ui.prompt.prompt_queue import QueuePane
@@ -199,8 +200,8 @@ class PromptArea(Vertical):
         self.status = PromptStatus(self.input, agent, now)
         self.known: Callable[[], Awaitable[None]] = _known
         """Returns once it is known and shown who asks."""
-        self._given_back = ""
-        """The prompts that came back last."""
+        self._given_back: dict[str, str] = {}
+        """The prompts that came back last, by whose they are."""
 
     def address(self, addressee: Addressee) -> None:
         """Prompts go to this agent, and the line below says what it does."""
@@ -217,23 +218,23 @@ class PromptArea(Vertical):
         """Put the person's prompts that wait for this agent into the input; gives the intents that withdraw them."""
         waiting = self.queue.state.of_person(agent)
         if waiting:
-            self.input.take_back([one.text for one in waiting])
+            self.input.take_back([one.text for one in waiting], agent)
             what = "The queued prompt is" if len(waiting) == 1 else f"The {len(waiting)} queued prompts are"
             self.notify(f"{what} in the input again.", timeout=4, markup=False)
         return [PromptEditRequested(prompt=one.prompt, agent=agent) for one in waiting]
 
-    def give_back(self, text: str) -> None:
-        """Put a prompt that was not sent into the input: behind others that came back, before what is being written."""
-        value = self.input.value
-        before = self._given_back if value.startswith(self._given_back) else ""
-        rest = value.removeprefix(before).removeprefix("\n\n")
-        self._given_back = f"{before}\n\n{text}" if before else text
-        self.input.place(f"{self._given_back}\n\n{rest}" if rest else self._given_back)
+    def give_back(self, text: str, whose: str | None = None) -> None:
+        """Put a text that was not sent into the input, or with what is written to those for whom it was: behind others
+        that came back, before what is being written.
+        """
+        whose = self.input.addressee.key if whose is None else whose
+        before = self._given_back.get(whose, "")
+        self._given_back[whose] = self.input.drafts.give(PromptDraft(text), whose, before)
 
-    def leave(self, unsent: Sequence[str]) -> None:
+    def leave(self, unsent: Sequence[PromptSubmitted]) -> None:
         """The window ends: prompts that were not sent go into the input, and what is being written is kept."""
-        if unsent:
-            self.input.take_back(unsent)
+        for agent in {one.agent: "" for one in unsent}:
+            self.input.take_back([one.text for one in unsent if one.agent == agent], agent)
         self.input.drafts.leave()
 
     def _half_written(self) -> str:
@@ -368,7 +369,7 @@ class PromptArea(Vertical):
         if self.input.editing == message.prompt:
             self.input.end_edit(keep_text=True)
         else:
-            self.give_back(message.text)
+            self.give_back(message.text, self.input.key_of_agent(message.agent))
 
     def on_queue_pane_changed(self, message: QueuePane.Changed) -> None:
         """The prompt being edited may have been started meanwhile."""

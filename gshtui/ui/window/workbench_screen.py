@@ -6,8 +6,9 @@ Owns the current layout; `PaneFrame` owns places and sizes. Knows nothing about 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Center, Vertical
@@ -40,6 +41,9 @@ from gshtui.ui.window.header import HeaderBar
 from gshtui.ui.window.main_area import MainArea, SessionOffer
 from gshtui.ui.window.pane_frame import PaneFrame, PaneStrip
 from gshtui.ui.window.pane_layout import PaneLayout
+
+if TYPE_CHECKING:
+    from gshtui.ui.conversation.conversation_pane import ConversationPane
 
 ECHO = 1 / 60
 """Minimum seconds between two repaints of typed text."""
@@ -138,6 +142,7 @@ class WorkbenchScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self.set_focus(self.input)
+        self.input.look_up = self._look_up
         self.screen_layout_refresh_signal.subscribe(self, self._laid_out, immediate=True)  # pyright: ignore[reportUnknownMemberType]
         self.watch(self, "focused", self._place_notices)
         self.post_message(self.Ready())
@@ -248,24 +253,33 @@ class WorkbenchScreen(Screen[None]):
         front = self.header.state.front
         pane = self.deck.panes.get(self.deck.front)
         agent = (pane.agent if pane is not None else "") or front
-        view = self.header.state.agents.agents.get(agent)
-        self.addressee = Addressee(
-            agent,
-            view.row.name if view is not None else "",
-            view.thinks if view is not None else "",
-            view.row.mode_words or view.mode or "" if view is not None else "",
-            mail=agent != front,
-            program=view is not None and not view.row.speaks_events,
-            ended=view is not None and view.ended,
-            call=pane.call if pane is not None else "",
-            commands=view.row.commands if view is not None else (),
-        )
+        self.addressee = self._addressee(agent, pane.call if pane is not None else "")
         self.centre.below.approvals.needs = self.header.state.waiting
         self._agents.tell_needs(self.header.state.waiting)
         self.centre.below.address(self.addressee)
         elsewhere = self.addressee.mail or bool(self.addressee.call)
         self.offer.stand_by(elsewhere)
         self.header.show_agent(front if self.addressee.call else agent, named=bool(self.addressee.call))
+
+    def _addressee(self, agent: str, call: str) -> Addressee:
+        view = self.header.state.agents.agents.get(agent)
+        return Addressee(
+            agent,
+            view.row.name if view is not None else "",
+            view.thinks if view is not None else "",
+            view.row.mode_words or view.mode or "" if view is not None else "",
+            mail=agent != self.header.state.front,
+            program=view is not None and not view.row.speaks_events,
+            ended=view is not None and view.ended,
+            call=call,
+            commands=view.row.commands if view is not None else (),
+        )
+
+    def _look_up(self, addressee: Addressee) -> Addressee:
+        """How it is now: one of whom nothing is known any more has ended."""
+        now = self._addressee(addressee.agent, addressee.call)
+        gone = now.mail and addressee.agent not in self.header.state.agents.agents
+        return msgspec.structs.replace(addressee, ended=True) if gone else now
 
     @on(Deck.Turned)
     def _turned(self) -> None:
@@ -284,6 +298,27 @@ class WorkbenchScreen(Screen[None]):
         chat = self.deck.front_widget
         if isinstance(chat, PromptWalker):
             chat.action_end()
+
+    @property
+    def conversation(self) -> ConversationPane | None:
+        """What the chat shows; `None`: it is not open yet."""
+        from gshtui.ui.conversation.conversation_pane import ConversationPane
+
+        return next(iter(self.query(ConversationPane).results()), None)
+
+    def show_outcome(self, line: str, text: str, *, failed: bool) -> bool:
+        """Show what a command has answered in the tab in front, or else in the chat; False: that is not open yet."""
+        front = self.deck.panes.get(self.deck.front)
+        if front is not None and front.show_outcome(line, text, failed=failed):
+            return True
+        if (chat := self.conversation) is None:
+            return False
+        if self.deck.front != CHAT and self.input.drafts.in_use:
+            self.notify(f"{line} has answered in Chat.", markup=False)
+        else:
+            self.deck.show(CHAT)
+        chat.show_outcome(line, text, failed=failed)
+        return True
 
     def _tell_sizes(self, chat: Widget) -> None:
         """Tell new widgets their size. Textual does not if a region is requested before the layout."""
