@@ -207,7 +207,7 @@ async def test_what_is_half_written_is_kept_behind_the_draft(home: Home, tmp_pat
         await app.press(pilot, "5")
         await pilot.pause()
         await app.press(pilot, *"too broad")
-        app.area.leave(["never sent"])
+        app.area.leave([PromptSubmitted(prompt="b", agent="main", text="never sent")])
         app.feed(ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn"))
         await pilot.pause()
     again = PromptHost(project=tmp_path)
@@ -1374,3 +1374,18 @@ async def test_the_question_of_the_agent_in_front_comes_first_until_the_person_i
         app.feed(make_question(4, agent="other"))
         await pilot.pause()
         assert "main" in app.heading, "nothing takes the place of what is being read"
+
+
+async def test_a_key_in_a_reason_is_hidden_and_not_sent() -> None:
+    app, key = Asked(), "sk-ant-api03-" + "0123456789" * 9
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.feed(make_question(1))
+        await app.review(pilot)
+        await app.press(pilot, "5")
+        await pilot.pause()
+        app.post_message(events.Paste(f"use {key} instead"))
+        await pilot.pause()
+        assert "0123456789" not in app.export_screenshot()
+        await app.press(pilot, "enter")
+        await pilot.pause()
+        assert [reason for *_, reason in app.answers] == ["use [redacted] instead"]

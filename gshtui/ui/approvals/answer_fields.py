@@ -10,6 +10,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
+from textual.widgets.text_area import Location
 
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.ui.kit.textual.painting import always_draws_cursor
@@ -169,10 +170,17 @@ class ReasonInput(FoldingArea, can_focus=False):
 
     @property
     def reason(self) -> str:
-        """What is written, on one line."""
+        """What is written, on one line, without secrets."""
         from gshtui.text.sanitise import one_line  # not before the first letter
+        from gshtui.text.secret_shapes import without_tokens
 
-        return one_line(self.value, REASON_LIMIT)
+        return one_line(without_tokens(self.value), REASON_LIMIT)
+
+    def insert_pasted(self, text: str, start: Location | None = None, end: Location | None = None) -> None:
+        """As above, with what looks like a key hidden at once."""
+        from gshtui.text.secret_shapes import without_tokens
+
+        super().insert_pasted(without_tokens(text), start, end)
 
     async def write(self, event: events.Key) -> None:
         """Handle a key passed on by the panel."""
