@@ -79,9 +79,22 @@ async def test_a_program_that_only_looked_idle_is_still_in_its_turn(
     follows._statuses[KEY] = known
     await follows._answer(KEY, ROW, SPELL)
     await bus.drained()
-    stop = "end" if over else "interrupted"
-    assert [(one.text, one.stop) for one in heard.of(TurnFinished)] == ([("I make the file.", stop)] if told else [])
+    assert [(one.text, one.stop) for one in heard.of(TurnFinished)] == ([("I make the file.", "end")] if told else [])
     assert follows._worked == ({} if told else {"a": SPELL}), "its end will be seen"
+
+
+@pytest.mark.parametrize(("stopped", "doubted", "stop"), [(1, 0, "interrupted"), (0, 0, "end"), (1, 1, "end")])
+async def test_a_turn_is_told_as_interrupted_where_its_transcript_says_so(
+    stopped: int, doubted: int, stop: str, tmp_path: Path
+) -> None:
+    heard = EventLog(bus := Bus())
+    follows = following(bus, tmp_path, program := OneProgram(over=False))
+    program.turn = replace(program.turn, stopped=bool(stopped), over=not stopped)
+    known: Any = SimpleNamespace(answer="", take_answer=str, known=KnownStatus("idle", "screen", time.time()))
+    follows._statuses[KEY] = known
+    await follows._answer(KEY, ROW, follower._Spell(5.0, doubted=bool(doubted)))
+    await bus.drained()
+    assert [one.stop for one in heard.of(TurnFinished)] == [stop]
 
 
 @pytest.mark.parametrize(

@@ -585,6 +585,9 @@ def test_what_a_program_notes_where_a_turn_was_stopped_is_no_prompt(mark: str) -
     assert going is not None and stopped is not None
     assert (going.message, going.stopped) == ("m3", False)
     assert (stopped.message, stopped.stopped, stopped.answer) == ("m3", True, "I do it.")
+    book.add_text("assistant", "It goes on after all.", 5.5, "m5")
+    gone_on = turn_of(book.transcript)
+    assert gone_on is not None and not gone_on.stopped
     book.add_text("user", "Do this, then", 6.0, "m6")
     after = turn_of(book.transcript)
     assert after is not None and (after.message, after.stopped) == ("m6", False)

@@ -495,8 +495,7 @@ class AgentFollower:
             later = self._worked.get(row.id, spell)
             self._worked[row.id] = _Spell(min(spell.began, later.began), doubted=spell.doubted and later.doubted)
             return  # it only looked idle for a moment
-        cut = last is not None and not spell.doubted and (last.stopped or not last.over)
-        stop = "interrupted" if cut else "end"
+        stop = "interrupted" if last is not None and last.stopped and not spell.doubted else "end"
         if turn is not None:
             self._start_count(key, row)
             self._publish_turn(session, row, turn, stop)

@@ -80,6 +80,8 @@ def transcript_file(wanted: TranscriptQuery, environ: Mapping[str, str]) -> Path
 
 _STOPS = ("[Request interrupted by user", "<turn_aborted>")
 """How messages begin that Claude and Codex add where a person has stopped a turn."""
+_REFUSED = "The user rejected permission"
+"""How the result of a call begins with which a refusal ends a turn of OpenCode."""
 
 
 def _is_said(entry: TranscriptEntry) -> bool:
@@ -88,6 +90,8 @@ def _is_said(entry: TranscriptEntry) -> bool:
 
 
 def _tells_stop(entry: TranscriptEntry) -> bool:
+    if entry.kind == "tool_result":
+        return entry.text.startswith(_REFUSED)
     return entry.role == "user" and entry.kind == "text" and entry.text.startswith(_STOPS)
 
 
@@ -207,7 +211,7 @@ def turn_of(found: ProgramTranscript, *, timed: bool = False) -> TurnText | None
         if entry.role == "assistant" and entry.kind == "text":
             said.append(entry.text.strip("\n"))
             answer = [*(answer if over else ()), said[-1]]  # what it said before it went to work is not its answer
-            over = True
+            over, stopped = True, False
         elif entry.kind in ("tool_call", "tool_result"):
             over = False
     first = found.entries[begun]
