@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from gshtui.cli.opening import Opening
+from gshtui.client.named_settings import is_named
 
 TYPE_CHECKING = False  # `typing` takes longer to import than the frame takes to paint
 if TYPE_CHECKING:
@@ -72,14 +73,7 @@ def settings_naming(word: str, variable: str) -> Settings | None:
     """The settings if the person's own name this word, or a variable begins so; `None`: they do not, so that nothing
     was imported to read them.
     """
-    home = os.environ.get("XDG_CONFIG_HOME") or os.environ.get("HOME", "") + "/.config"
-    named = any(name.startswith(variable) for name in os.environ)
-    try:
-        with open(f"{home}/gsh/config.toml", "rb") as file:  # noqa: PTH123  (importing `Path` takes longer than this)
-            named = named or word.encode() in file.read()
-    except OSError:
-        pass
-    if not named:
+    if not is_named(word, variable):
         return None
     from gshtui.headless.commands.command_hub import load_settings
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gshtui import __version__
+from gshtui.client.named_settings import is_named
 from gshtui.settings import paths
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.installation import INSTALLED_AT
@@ -84,11 +85,19 @@ def greeted(kind: str, within: float, *, of_any_version: bool = False) -> Iterat
 
 
 def _elsewhere() -> Iterator[Path]:
-    """Where the keeper of the usual record says that it listens: a job of cron looks for it elsewhere."""
-    with suppress(OSError, ValueError), (paths.data_dir(create=False) / paths.KEEPER_STATE).open("rb") as file:
+    """Where the keeper of the person's record says that it listens: a job of cron looks for it elsewhere."""
+    with suppress(OSError, ValueError), (_record() / paths.KEEPER_STATE).open("rb") as file:
         state: object = json.load(file)
         if is_object(state) and isinstance(told := state.get("socket"), str) and told:
             yield from {Path(told)}.difference(paths.keeper_sockets())
+
+
+def _record() -> Path:
+    if not is_named("session_dir", "GSH_GENERAL__SESSION_DIR"):
+        return paths.data_dir(create=False)
+    from gshtui.settings.loader import load
+
+    return load(paths.home()).settings.general.session_dir
 
 
 def _is_of_this_program(connected: socket.socket, kind: str) -> bool:

@@ -8,11 +8,12 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import psutil
 import pytest
 
 from gshtui.fleet.keeper.keeper import KeeperState, running_keeper, stop_keeper
-from gshtui.settings.paths import data_dir
+from gshtui.settings.paths import KEEPER_STATE, config_dir, config_file, data_dir
 from tests.kit.pty_child import window_of
 from tests.kit.tmux import eventually, named_servers
 from tests.kit.warm_program import run_gsh
@@ -31,12 +32,12 @@ FACES = (
 )
 
 
-def writers() -> set[int]:
-    """The processes that have the record open."""
+def writers(data: Path) -> set[int]:
+    """The processes that have the record of this folder open."""
     found: set[int] = set()
     for process in psutil.process_iter():
         try:
-            if any(one.path == str(data_dir() / "gsh.db") for one in process.open_files()):
+            if any(one.path == str(data / "gsh.db") for one in process.open_files()):
                 found.add(process.pid)
         except psutil.Error:
             continue
@@ -44,19 +45,19 @@ def writers() -> set[int]:
 
 
 @asynccontextmanager
-async def watched() -> AsyncGenerator[set[int]]:
+async def watched(data: Path | None = None) -> AsyncGenerator[set[int]]:
     """All that have it open meanwhile."""
     seen: set[int] = set()
 
     async def look() -> None:
         while True:
-            seen.update(await asyncio.to_thread(writers))
+            seen.update(await asyncio.to_thread(writers, data or data_dir()))
             await asyncio.sleep(0)
 
     looking = asyncio.ensure_future(look())
     try:
         yield seen
-        seen.update(await asyncio.to_thread(writers))
+        seen.update(await asyncio.to_thread(writers, data or data_dir()))
     finally:
         looking.cancel()
 
@@ -99,15 +100,40 @@ def is_ready(found: KeeperState | None) -> bool:
     return found is not None and found.ready
 
 
-async def test_who_finds_its_socket_elsewhere_is_its_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a job of cron, which has no `XDG_RUNTIME_DIR`."""
+@pytest.mark.parametrize("named", [False, True], ids=["the usual folder", "another folder"])
+async def test_who_finds_its_socket_elsewhere_is_its_client(
+    named: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a job of cron, which has no `XDG_RUNTIME_DIR`. `named`: the settings name the folder of the record."""
     monkeypatch.setenv("GSH_HUB__KEEP", "auto")
+    data = tmp_path / "record" if named else data_dir()
+    if named:
+        config_dir(create=True)
+        config_file().write_text(f'[general]\nsession_dir = "{data}"\n')
     assert (await asyncio.to_thread(run_gsh, "session", "ls")).code == 0
-    holder = running_keeper(data_dir())
+    holder = running_keeper(data)
     assert holder is not None
     monkeypatch.delenv("XDG_RUNTIME_DIR")
     for words in (("session", "ls"), (*OFFLINE, "run echo moss")):
-        async with watched() as seen:
+        async with watched(data) as seen:
             ran = await asyncio.to_thread(run_gsh, *words, cwd=tmp_path)
         assert (ran.code, seen) == (0, {holder.process.pid}), ran.err
+    await stop_keeper(data)
+
+
+async def test_beside_one_that_is_not_reached_nothing_else_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container that shares the home folder: the socket lies elsewhere, and nothing says where."""
+    monkeypatch.setenv("GSH_HUB__KEEP", "auto")
+    assert (await asyncio.to_thread(run_gsh, "hub", "start")).code == 0
+    holder = running_keeper(data_dir())
+    assert holder is not None
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    (data_dir() / KEEPER_STATE).write_bytes(msgspec.json.encode(msgspec.structs.replace(holder, socket="")))
+    async with watched() as seen:
+        faces = (("session", "ls"), (*OFFLINE, "run echo moss"), ("mcp", "serve"), ("acp",))
+        runs = [asyncio.to_thread(run_gsh, *words, cwd=tmp_path, stdin=b"") for words in faces]
+        ends = [(ran.code, ran.err.count("\n"), "is not reached" in ran.err) for ran in await asyncio.gather(*runs)]
+    assert (set(ends), seen) == ({(1, 1, True)}, {holder.process.pid}), ends
     await stop_keeper(data_dir())

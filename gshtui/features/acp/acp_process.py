@@ -58,7 +58,7 @@ async def _serve(options: AcpOptions, stop: Stop) -> int:
     except OSError as error:
         complain(f"standard input or output cannot be used: {error.strerror}.")
         return exits.ERROR
-    from gshtui.headless.commands.command_hub import bring_hub, load_settings
+    from gshtui.headless.commands.command_hub import bring_hub, load_settings, no_hub_runs
     from gshtui.headless.servers.program_relay import AcpProtocol, relayed
 
     wanted = {"provider": options.provider, "model": options.model, "mode": options.mode, "flags": dict(options.flags)}
@@ -71,6 +71,7 @@ async def _serve(options: AcpOptions, stop: Stop) -> int:
         return exits.USAGE
     if await bring_hub(settings) and (code := await relayed(AcpProtocol(), wanted, source, sink, stop)) is not None:
         return code
+    await no_hub_runs(settings)
     from acp.agent.connection import AgentSideConnection
 
     from gshtui.features.acp.acp_server import AcpServer

@@ -11,6 +11,7 @@ import asyncio
 import json
 import os
 import select
+import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Protocol
@@ -136,8 +137,6 @@ async def relayed(spoken: ProgramProtocol, fields: Mapping[str, Any], source: in
         fields: what the hub is asked for besides.
         source: descriptor of what the program says; `sink`: of what it is told.
     """
-    if not streams.is_pipe(source):
-        return None
     try:
         cwd = os.getcwd()  # noqa: PTH109
     except OSError:
@@ -146,9 +145,8 @@ async def relayed(spoken: ProgramProtocol, fields: Mapping[str, Any], source: in
     if not await relay.connect():
         return None
     lines = asyncio.StreamReader(limit=_LONGEST)
-    await asyncio.get_running_loop().connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(lines), os.fdopen(source, "rb", closefd=False)
-    )
+    said = os.fdopen(source if streams.is_pipe(source) else _piped(source), "rb", closefd=False)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), said)
     passing, stopping = asyncio.ensure_future(relay.run(lines)), asyncio.ensure_future(stop.asked.wait())
     await asyncio.wait([passing, stopping], return_when=asyncio.FIRST_COMPLETED)
     stopped = not passing.done()
@@ -159,6 +157,19 @@ async def relayed(spoken: ProgramProtocol, fields: Mapping[str, Any], source: in
         streams.complain(f"the client {fault}, so the connection was ended.")
         return exits.ERROR
     return exits.INTERRUPTED if stopped and not spoken.finishes else exits.DONE
+
+
+def _piped(source: int) -> int:
+    """A pipe with what a file or a terminal says, for which a loop cannot wait."""
+    reading, writing = os.pipe()
+
+    def copy() -> None:
+        with suppress(OSError), os.fdopen(writing, "wb", buffering=0) as pipe:
+            while said := os.read(source, select.PIPE_BUF):
+                pipe.write(said)
+
+    threading.Thread(target=copy, name="standard input", daemon=True).start()
+    return reading
 
 
 class _Relay:
