@@ -36,14 +36,14 @@ OTHER_RECORD = "it has another record"
 """Why the hub of another record declines a face, which then asks the next."""
 
 
-_ANEW = "`gsh-tui hub stop` ends it, and the next call starts another."
+ANEW = "`gsh-tui hub stop` ends it, and the next call starts another."
 
 
 class HubDeclined(HubUnavailable):
     """It says why."""
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"The hub does not do this: {why}.", _ANEW)
+        super().__init__(f"The hub does not do this: {why}.", ANEW)
         self.why = why
 
 
@@ -51,7 +51,7 @@ class HubSilent(HubUnavailable, TimeoutError):
     """It holds the record, and does not answer."""
 
     def __init__(self, pid: int) -> None:
-        super().__init__(f"The hub (pid {pid}) does not answer.", _ANEW)
+        super().__init__(f"The hub (pid {pid}) does not answer.", ANEW)
         self.pid = pid
 
 

@@ -134,6 +134,9 @@ async def test_beside_one_that_is_not_reached_nothing_else_writes(
     async with watched() as seen:
         faces = (("session", "ls"), (*OFFLINE, "run echo moss"), ("mcp", "serve"), ("acp",))
         runs = [asyncio.to_thread(run_gsh, *words, cwd=tmp_path, stdin=b"") for words in faces]
-        ends = [(ran.code, ran.err.count("\n"), "is not reached" in ran.err) for ran in await asyncio.gather(*runs)]
+        ends = [
+            (ran.code, ran.err.count("\n"), "is not reached from here. `gsh-tui hub stop` ends it" in ran.err)
+            for ran in await asyncio.gather(*runs)
+        ]
     assert (set(ends), seen) == ({(1, 1, True)}, {holder.process.pid}), ends
     await stop_keeper(data_dir())

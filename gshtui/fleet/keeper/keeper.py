@@ -22,6 +22,7 @@ from pathlib import Path
 import msgspec
 
 from gshtui import __version__
+from gshtui.client.hub_greeting import ANEW
 from gshtui.guard.secrets.child_environment import is_secret_variable
 from gshtui.settings import paths
 from gshtui.system.caller_environment import without_terminal
@@ -50,7 +51,8 @@ BRIEF = 5.0
 """Seconds until a keeper that was started for the next command ends, if there is nothing to look after."""
 DRAIN = signal.SIGUSR1
 """Asks a keeper to take nothing new, and to end as soon as nothing that it does for others would be cut."""
-OTHER_VERSION = ("The hub is another version's, and ends once nothing goes on.", "`gsh-tui hub stop` ends it now.")
+OTHER_VERSION = ("The hub is of another version or installation.", ANEW)
+IN_CONTAINER = ("The hub runs in another container.", "Stop it there.")
 LOGGED_OUT = "The hub was ended when you logged out, and what its agents did since then was not followed."
 LINGER = "`loginctl enable-linger` lets your programs go on after you log out."
 

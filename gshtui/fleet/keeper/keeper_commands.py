@@ -172,7 +172,7 @@ def commands(settings: Settings) -> list[AnyCommand]:
         if not await keeper.stop_keeper(data):
             assert was is not None
             if not is_here(was.process):
-                raise CommandError("The hub runs in another container.", hint="Stop it there.")
+                raise CommandError(keeper.IN_CONTAINER[0], hint=keeper.IN_CONTAINER[1])
             raise CommandError(f"The hub (pid {was.process.pid}) does not end, not even killed.")
         return StoppedKeeper(was is not None, await asyncio.to_thread(_running_agents, data))
 

@@ -18,7 +18,7 @@ import msgspec
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import FaultReported
 from gshtui.bus.loop_faults import in_words
-from gshtui.client.hub_greeting import HubSilent, HubUnavailable
+from gshtui.client.hub_greeting import ANEW, HubSilent, HubUnavailable
 from gshtui.headless import exits
 from gshtui.headless.outcomes import print_outcome
 from gshtui.headless.streams import STDERR, complain, is_terminal
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 _ENDS_WITHIN = 4.0
 """Seconds for a hub that listens no more to end."""
 _LOOK_EVERY = 0.05
-_CAUSE = "`gsh-tui doctor` looks for the cause."
 _STOP_WITHIN = 20.0
 """Seconds that a hub has to stop; its parts have shorter deadlines of their own."""
 
@@ -241,14 +240,17 @@ async def only_hub(options: HubOptions) -> AsyncGenerator[Hub]:
 
 async def no_hub_runs(settings: Settings) -> None:
     """Wait a moment for the end of the one that runs. Raises `HubUnavailable`: it goes on."""
-    from gshtui.fleet.keeper.keeper import OTHER_VERSION, running_keeper, serves
+    from gshtui.fleet.keeper.keeper import IN_CONTAINER, OTHER_VERSION, running_keeper, serves
+    from gshtui.system.processes.process_identity import is_here
 
     data, until = settings.general.session_dir, time.monotonic() + _ENDS_WITHIN
     while (running := await asyncio.to_thread(running_keeper, data)) is not None:
         if not serves(running):
             raise HubUnavailable(*OTHER_VERSION)
         if time.monotonic() > until:
-            raise HubUnavailable(f"The hub (pid {running.process.pid}) is not reached from here.", _CAUSE)
+            if not is_here(running.process):
+                raise HubUnavailable(*IN_CONTAINER)
+            raise HubUnavailable(f"The hub (pid {running.process.pid}) is not reached from here.", ANEW)
         await asyncio.sleep(_LOOK_EVERY)
 
 
