@@ -55,6 +55,7 @@ _MOVES = frozenset(
         "next",
         "previous",
         "search_close",
+        "search_end",
         "search_next",
         "search_previous",
         "submit",
