@@ -460,6 +460,16 @@ async def test_hub_start_waits_for_one_that_another_process_starts(data: Path) -
     assert (told, state.ready) == ({state.process.pid}, True)
 
 
+async def test_one_of_an_older_program_that_rests_makes_way_for_a_word(data: Path) -> None:
+    assert start_keeper(data, os.environ).started
+    first = await wait_for_keeper(data)
+    assert first is not None
+    (data / "keeper.json").write_bytes(msgspec.json.encode(msgspec.structs.replace(first, version="0.0.1")))
+    assert (await ensure_keeper(data, os.environ, briefly=True)).started
+    second = await wait_for_keeper(data)
+    assert second is not None and second.process != first.process
+
+
 async def test_a_newer_program_waits_for_the_end_of_a_turn_and_starts_the_next(data: Path, tmp_path: Path) -> None:
     assert start_keeper(data, os.environ).started
     first = await wait_for_keeper(data)

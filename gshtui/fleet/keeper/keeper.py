@@ -41,8 +41,8 @@ _STATE_LIMIT = 64 * 1024
 _STOP_WITHIN = 10.0
 """Seconds for a keeper to stop; its hub's parts have deadlines of their own."""
 _KILLED_WITHIN = 2.0
-_DRAIN_WITHIN = 5.0
-"""Seconds for one with nothing to finish."""
+_DRAIN_WITHIN, _WAY_WITHIN = 5.0, 3.0
+"""Seconds for one with nothing to finish, and how many of them a word of the shell waits."""
 _START_WITHIN = 10.0
 _SETTLES_WITHIN = 1.0
 """Seconds for a process with the lock to end, or to say who has it."""
@@ -294,7 +294,7 @@ async def ensure_keeper(data: Path, environ: Mapping[str, str], *, briefly: bool
             return KeeperStart(False, serves=serves(running))
         if not (running.drains and running.ready):
             await stop_keeper(data, running)
-        elif not await ends(running.process, 0.0 if briefly else _DRAIN_WITHIN, DRAIN, signal.SIGCONT):
+        elif not await ends(running.process, _WAY_WITHIN if briefly else _DRAIN_WITHIN, DRAIN, signal.SIGCONT):
             return KeeperStart(False, serves=False)
     return await asyncio.to_thread(start_keeper, data, environ, briefly=briefly)
 
