@@ -265,6 +265,16 @@ def test_where_there_are_rows_each_question_has_one(width: int) -> None:
         assert all("needs you" in line for line in lines[-8::2]) or rows == 10 or width == 24
 
 
+@pytest.mark.parametrize("width", [24, 36, 60, 80, 120])
+@pytest.mark.parametrize("asking", [0, 1, 2, 3, 11])
+def test_eleven_agents_have_at_most_thirteen_rows_and_a_heading(width: int, asking: int) -> None:
+    agents = [msgspec.structs.replace(CLAUDE, id=f"{n:04}", name=f"worker-{n}", doing=ASKS) for n in range(asking)]
+    agents += [msgspec.structs.replace(DONE, id=f"{n:04}", name=f"rests-{n}", status="idle") for n in range(asking, 11)]
+    lines = [line for line in words(draw_agents(list_agents(after(*changed(*agents))), width, NOW, rows=33)[0]) if line]
+    listed = [line for line in lines if re.search(r"worker-|rests-", line) or ASKS[:12] in line]
+    assert 11 <= len(listed) <= 13, lines
+
+
 ASKS = "python3 -m pytest -q tests/test_lexer.py"
 
 

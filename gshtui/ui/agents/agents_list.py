@@ -165,8 +165,10 @@ _ASKING = 2
 """Agents that need the person, of whom each has a second row for its question; of more, each says it in its one row
 where the pane has no rows to spare.
 """
-_SPARE = 8
-"""Rows that are free below a list of which more have a second row: for what is said of the chosen one."""
+_SPARE, _LONGEST = 8, 13
+"""Rows that are free below a list of which more have a second row, for what is said of the chosen one; and the most
+that such a list has.
+"""
 _LEAST_NAME = 16
 """Cells of a name that has no room alone, from which on how the agent is has the rest of its row."""
 _WISH = "wants to "
@@ -200,7 +202,8 @@ def draw_agents(
         owners.append("")
     names, short = (0, False) if columns else _narrow(listing, width, now)
     asking = sum(placed.agent.waits_now for placed in listing.placed)
-    spare = len(listing.placed) + asking + _SPARE <= rows
+    listed = len(listing.placed) + asking
+    spare = listed <= min(_LONGEST, rows - _SPARE)
     few = spare or (asking <= _ASKING and not columns)
     for placed in listing.placed:
         agent = placed.agent
