@@ -93,21 +93,23 @@ def open_window(opening: Opening) -> int:
     if not cwd:
         os.write(2, b"gsh-tui: the current folder is gone; change to one that exists.\n")
         return 1
-    own, alone = own_hub, opening.alone or _is_to_be_alone()
-    if alone:
-        hub = own_hub()
-        own = lambda: hub  # noqa: E731
-        try:
-            if not hub.acquire():
-                if opening.alone:
-                    os.write(2, _TAKEN.encode())
-                    return 1
-                alone = False  # the one that runs serves it
-        except OSError:
-            pass  # the window says that nothing is recorded
     mark_face()
     first_frame = paint(cwd, LOADING if opening.session else "")
     try:
+        own, alone = own_hub, opening.alone or _is_to_be_alone()
+        if alone:
+            hub = own_hub()
+            own = lambda: hub  # noqa: E731
+            try:
+                if not hub.acquire():
+                    if opening.alone:
+                        if first_frame is not None:
+                            first_frame.abandon()
+                        os.write(2, _TAKEN.encode())
+                        return 1
+                    alone = False  # the one that runs serves it
+            except OSError:
+                pass  # the window says that nothing is recorded
         asked, is_first = _asked(opening, cwd, alone), _is_first()
         dialled = None if alone else _dial(asked)
         from gshtui.ui.window.window_run import run
