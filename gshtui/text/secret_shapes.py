@@ -76,9 +76,10 @@ _KEY_HEAD = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _LINE, _BASE64 = r"(?:[\r\n]|\\[nr])", "[A-Za-z0-9+/=]"
 _KEY_RUN = re.compile(rf"{_BASE64}{{16}}|{_LINE}{_BASE64}{{4}}")
 _KEY_BODY = re.compile(
-    rf"(?:(?:\s|\\[nr])++[A-Za-z-]{{1,40}}+: [^\r\n\\]{{0,200}}+)*+"
-    rf"(?:(?:\s|\\[nr])*+{_BASE64}{{16,}}+|{_LINE}\s*+{_BASE64}++(?![^\r\n\\]))++"
+    rf"(?:(?:\s|\\[nr])++[A-Za-z-]{{1,40}}+: [^\r\n\\]{{0,200}}+)*"
+    rf"(?:(?:\s|\\[nr])*+{_BASE64}{{16,}}+|{_LINE}\s*+{_BASE64}++(?![^\r\n\\]))+"
 )
+"""Its outer groups can be given back: Python before 3.11.5 loses such a match where the next one fails."""
 _KEY_LONGEST = 64 * 1024
 
 
