@@ -15,6 +15,8 @@ from gshtui.ui.kit.textual.typed_app import app_of
 
 _LEAST = 16
 """Rows above the input below which a box may take the whole window, if it needs more than these."""
+_SLACK = 4
+"""Rows by which a box is lower that takes the whole window, at most."""
 _R = TypeVar("_R")
 
 
@@ -68,6 +70,9 @@ class Box(ModalScreen[_R]):
             self.add_class("-covering")  # no part of the input is seen without the rest
         elif any(one.virtual_size.height > one.size.height for one in self._boxes):
             self._least = max(self._least, self._above + 1)  # rather the box with all its rows than the input
+            self._stand_above_input(app_of(self).screen_stack[0])
+        elif self._least > _LEAST and box.height + _SLACK <= self._above:
+            self._least = _LEAST  # there is room for both
             self._stand_above_input(app_of(self).screen_stack[0])
         covers = range(box.y, box.bottom)
         if covers != self._covers:
