@@ -525,9 +525,9 @@ class PromptInput(FoldingArea):
     @property
     def whose(self) -> str:
         """The `Addressee.key` of those for whom the text in the input is."""
-        return self.key_of_agent(self._edited_agent) if self.editing else self.addressee.key
+        return self.draft_key(self._edited_agent) if self.editing else self.addressee.key
 
-    def key_of_agent(self, agent: str) -> str:
+    def draft_key(self, agent: str) -> str:
         """The `Addressee.key` of an agent."""
         return "" if agent == self.agent else agent
 
@@ -543,7 +543,7 @@ class PromptInput(FoldingArea):
 
     def take_back(self, texts: Sequence[str], agent: str) -> None:
         """Put prompts to an agent that were not sent before what is being written to it."""
-        self.drafts.give(PromptDraft("\n\n".join(texts)), self.key_of_agent(agent))
+        self.drafts.give(PromptDraft("\n\n".join(texts)), self.draft_key(agent))
 
     def begin_edit(self, prompt: str, text: str, agent: str = "") -> None:
         """Edit a waiting prompt of an agent, the window's own unless given; the draft comes back afterwards."""

@@ -369,7 +369,7 @@ class PromptArea(Vertical):
         if self.input.editing == message.prompt:
             self.input.end_edit(keep_text=True)
         else:
-            self.give_back(message.text, self.input.key_of_agent(message.agent))
+            self.give_back(message.text, self.input.draft_key(message.agent))
 
     def on_queue_pane_changed(self, message: QueuePane.Changed) -> None:
         """The prompt being edited may have been started meanwhile."""
