@@ -93,7 +93,8 @@ def test_a_key_means_what_is_offered() -> None:
     assert answered(with_pattern, "3", "\r") == KeyChosen("a", "always", rule=RULE)
     assert answered(with_pattern, "3", "\r", gap=0.3) is None, "nobody has read the rule"
     assert answered(with_pattern, "3", "1", "x", "\x1b[A", "\x1b", "4") == KeyChosen("a", "deny")
-    assert "always" not in approval_prompt.key_hints(plain) and "make …" not in approval_prompt.question_text(plain)
+    assert "3 always … (no rule fits this call)" in approval_prompt.key_hints(plain)
+    assert "make …" not in approval_prompt.question_text(plain)
     assert approval_prompt.key_hints(with_pattern).endswith("reason\n  always allow would add: make …\nAnswer: ")
 
 
