@@ -486,7 +486,7 @@ class PromptInput(FoldingArea):
     def _send(self) -> None:
         from gshtui.ui.prompt.secret_question import ask_first  # the first frame does without it
 
-        if ask_first(self):
+        if ask_first(self, app_of(self)):
             return
         text = self._prompts[self.addressee.agent] if self.key_use == "failed" else self.value
         if self.editing:

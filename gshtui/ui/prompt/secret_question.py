@@ -5,21 +5,47 @@ It is about the text as it was then, and whom it was for. A provider's key that 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from textual.message import Message
 
 from gshtui.settings.known_providers import lone_key
 from gshtui.text.secret_shapes import MARK, without_tokens
-from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widget_messages import KeyGiven
-from gshtui.ui.prompt.prompt_routing import ToAgent, route
+from gshtui.ui.prompt.drafts import Drafts
+from gshtui.ui.prompt.prompt_routing import Addressee, Commands, ToAgent, route
 
 if TYPE_CHECKING:
-    from gshtui.ui.prompt.prompt_input import PromptInput
+    from textual.app import App
+
+    from gshtui.ui.prompt.prompt_history import SentHistory
 
 _AS_IT_IS = "as it is"
 
 
-def ask_first(prompt: PromptInput) -> bool:
+class AskingInput(Protocol):
+    """The input whose text is asked about (`gshtui.ui.prompt.prompt_input`)."""
+
+    addressee: Addressee
+    look_up: Callable[[Addressee], Addressee]
+    commands: Commands
+    editing: str
+    drafts: Drafts
+
+    @property
+    def value(self) -> str: ...
+    @property
+    def whose(self) -> str: ...
+    @property
+    def past(self) -> SentHistory: ...
+    def place(self, text: str, folds: dict[int, str] | None = None) -> None: ...
+    def edit_waiting(self, text: str) -> None: ...
+    def send_to(self, text: str, addressee: Addressee) -> bool: ...
+    def post_message(self, message: Message) -> bool: ...
+
+
+def ask_first(prompt: AskingInput, app: App[Any]) -> bool:
     """Ask what to do with a secret in what is written, and hide it meanwhile; False: there is none."""
     text = prompt.value
     if key := lone_key(text):
@@ -46,11 +72,11 @@ def ask_first(prompt: PromptInput) -> bool:
         else:
             held.send(text if chosen == _AS_IT_IS else without)
 
-    app_of(prompt).push_screen(AskedChoice(title, choices, empty="", hint=hint), answer)
+    app.push_screen(AskedChoice(title, choices, empty="", hint=hint), answer)
     return True
 
 
-def _whom(prompt: PromptInput) -> str:
+def _whom(prompt: AskingInput) -> str:
     """Whom the text in the input goes to, in words; empty: it is no prompt."""
     if prompt.editing:
         return f"to {prompt.drafts.name_of(prompt.whose)}"
@@ -65,7 +91,7 @@ class _Held:
     input meanwhile.
     """
 
-    def __init__(self, prompt: PromptInput) -> None:
+    def __init__(self, prompt: AskingInput) -> None:
         self._prompt = prompt
         self._addressee = prompt.addressee
         self._editing = prompt.editing

@@ -24,10 +24,10 @@ from gshtui.bus.events.agent_events import (
     TurnStarted,
 )
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
-from gshtui.cli.window import own_hub
 from gshtui.client.window_calls import WindowCalls
 from gshtui.client.window_protocol import OpenRequest
 from gshtui.features.replay.replay_player import Recording, recording
+from gshtui.headless.servers.keeper_process import OwnHub
 from gshtui.store.tables.session_table import SessionInfo
 from gshtui.text.cells import width as cell_width
 from gshtui.ui.kit.keys.bound_keys import printed_key
@@ -309,5 +309,5 @@ def play(cwd: Path, session: str, agent: str, speed: float) -> int:
     code = app.run()
     app.ended()
     if app.edited is not None:
-        return run(OpenRequest(cwd, session, agent), edited=app.edited, own=own_hub)
+        return run(OpenRequest(cwd, session, agent), edited=app.edited, own=OwnHub)
     return app.return_code or code or 0
