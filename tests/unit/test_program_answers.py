@@ -247,6 +247,29 @@ async def test_who_saw_all_rows_of_a_question_answers_it_while_it_is_told_anew(t
     assert program.chosen == ["1"]
 
 
+@pytest.mark.parametrize("partial", [False, True])
+@pytest.mark.parametrize("changed", [False, True])
+async def test_who_saw_all_rows_answers_it_where_it_was_told_whole_and_then_cut(
+    changed: bool, partial: bool, tmp_path: Path
+) -> None:
+    """The terminal had become narrower after its record was read, and its program cuts a choice there."""
+    seen = replace(PLAN, detail="$ touch a", partial=partial)
+    whole = as_told(seen, replace(seen, detail="touch a", partial=False, call="c1"))
+    cut = replace(
+        PLAN, id="n", choices=tuple(replace(each, label=f"{each.label[:3]}…") for each in PLAN.choices), detail="$ tou"
+    )
+    now = as_told(
+        cut, replace(whole, id="n", screen="", choices=cut.choices, detail="rm -rf ~" if changed else "touch a")
+    )
+    questions, row = told(seen)
+    questions.note_told("a", whole)
+    given = not changed and not partial
+    program = Asking(tmp_path, cut, now)
+    with contextlib.nullcontext() if given else pytest.raises(FleetError, match="Nothing was pressed"):
+        await program.answerer(questions).answer(replace(row, question=now), "1", seen.id)
+    assert program.chosen == ["1"] * given
+
+
 @pytest.mark.parametrize("known", ["the next one", "it, still"])
 async def test_two_commands_with_the_same_rows_are_two_questions(known: str, tmp_path: Path) -> None:
     """What is wrapped in one is a line of its own in the other, and runs; both are whole on the screen."""

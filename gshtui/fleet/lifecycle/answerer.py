@@ -252,7 +252,7 @@ class Answerer:
             except FleetError as error:
                 obstacle = error
             else:
-                same = question in ("", asked.id) or (seen is not None and is_cut_elsewhere(seen, asked))
+                same = question in ("", asked.id) or self._is_cut_elsewhere(row, seen, asked)
                 if same or asked.on_screen in (question, known.on_screen if known is not None else ""):
                     break
                 changed = f"The question of {row.name} changed: {one_line(asked.subject, 120)}"
@@ -275,6 +275,13 @@ class Answerer:
                 hint=f"Answer in its terminal: `agent attach {row.id}`.",
             )
         return asked
+
+    def _is_cut_elsewhere(self, row: AgentRow, seen: OpenQuestion | None, asked: OpenQuestion) -> bool:
+        """Whether it is what was seen in another width, or what was told of that since."""
+        if seen is None:
+            return False
+        whole = self._questions.completed(row.id, seen)
+        return is_cut_elsewhere(seen, asked) or (whole is not None and is_cut_elsewhere(whole, asked))
 
     @contextlib.asynccontextmanager
     async def _own(self, row: AgentRow) -> AsyncGenerator[tuple[OwnQuestions, AgentRow]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gshtui.bus.agent_data import OpenQuestion
+from gshtui.programs.screen.same_question import is_completed
 
 _KEPT = 4
 """Questions of an agent that are kept: for each width at which a person may have seen one."""
@@ -49,6 +50,13 @@ class AskedQuestions:
     def seen(self, agent: str, question: str) -> OpenQuestion | None:
         """What it has asked by this id since it last worked or rested; `None`: that was not among the last ones."""
         return self._seen.get(agent, {}).get(question)
+
+    def completed(self, agent: str, question: OpenQuestion) -> OpenQuestion | None:
+        """What was told later of a question that was asked by all its rows; `None`: nothing."""
+        if question.partial:
+            return None
+        told = self._seen.get(agent, {}).values()
+        return next((each for each in reversed(told) if is_completed(question, each)), None)
 
     def is_told(self, agent: str, question: str) -> bool:
         """Whether more was told of the question that its screen shows by this id."""
