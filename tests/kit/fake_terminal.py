@@ -82,6 +82,7 @@ class FakeTerminal:
         self.sizes: list[tuple[int, int]] = []
         self.shown = True
         self.pokes = 0
+        self.made_readable = 0
         self.typed: list[str | bytes] = []
         self.asked: list[tuple[int, int]] = []
         self.screen: tuple[str, ...] = ()
@@ -124,6 +125,9 @@ class FakeTerminal:
 
     async def paste(self, text: str) -> None:
         self.typed.append(f"paste:{text}")
+
+    async def make_readable(self) -> None:
+        self.made_readable += 1
 
     def way(self) -> str:
         return "live 0.8 ms"

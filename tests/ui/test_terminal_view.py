@@ -347,6 +347,28 @@ async def test_the_size_of_the_tab_is_the_terminals() -> None:
         await wait_until(pilot, lambda: app.terminal.sizes[-1] == tuple(view.text_size))
 
 
+async def test_what_a_hidden_terminal_asks_can_be_read_elsewhere() -> None:
+    """However small the window was in which it was last seen; one that is in front has the size of its tab."""
+    app = FakeTerminalWindow()
+    asks = AgentChanged(agent="0001", row=agent_row(status="waiting"))
+    works = AgentChanged(agent="0001", row=agent_row())
+    async with app.run_test(size=(49, 15)) as pilot:
+        await wait_until(pilot, lambda: app.hub is not None)
+        await feed(pilot, app, asks)  # it has no tab
+        await wait_until(pilot, lambda: app.terminal.made_readable == 1)
+        await feed(pilot, app, works)
+        app.post_message(OpenTerminal("0001"))
+        await wait_until(pilot, lambda: app.terminal.sizes)
+        await feed(pilot, app, asks, AgentStatusChanged(agent="0001", status="waiting", source="hook"))
+        await wait_until(pilot, lambda: app.terminal.sizes[-1][1] == 20)
+        assert app.terminal.made_readable == 1
+        app.bench.deck.show("chat")
+        await wait_until(pilot, lambda: app.terminal.made_readable == 2)
+        await feed(pilot, app, works, AgentStatusChanged(agent="0001", status="thinking", source="hook"))
+        await feed(pilot, app, asks)
+        await wait_until(pilot, lambda: app.terminal.made_readable == 3)
+
+
 @pytest.mark.parametrize("size", [(40, 20), (80, 24), (120, 35), (301, 30)])
 async def test_every_column_of_the_terminal_is_seen(size: tuple[int, int]) -> None:
     async with opened(size, past=PAST) as (pilot, app, _):

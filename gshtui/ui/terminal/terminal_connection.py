@@ -76,6 +76,8 @@ class TerminalConnection:
         self._shown = shown
         if self._watch is not None:
             self._watch.set_visible(shown)
+        if self._asks and not shown:  # it is read elsewhere now
+            self._widget.run_worker(self._terminal.make_readable(), exit_on_error=False)
 
     def fail(self, why: str) -> None:
         """Report why something failed; empty: all is well again."""

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import SuspendNotSupported
 
+from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.event import Event
+from gshtui.bus.events.fleet_events import AgentChanged, AgentSpawned
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandStarted
 from gshtui.system.expected_error import ExpectedError
 from gshtui.ui.kit.bridge import EventConsumer, NotReady
@@ -71,6 +73,27 @@ class UnmetTerminals:
         self._window.post_message(OpenTerminal(OpenTerminal.SHARED, command=command, enter=False))
 
 
+class HiddenQuestions:
+    """Notices programs that ask while their tab is not to be seen: the terminal may have the size of a small window."""
+
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = (AgentSpawned, AgentChanged)
+
+    def __init__(self, asks: Callable[[AgentRow], None]) -> None:
+        self._asks = asks
+        self._asking: set[str] = set()
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """Take the events of one frame."""
+        for event in events:
+            if isinstance(event, AgentSpawned | AgentChanged):
+                row = event.row
+                if row.status != "waiting" or row.ended or row.speaks_events or not row.pane:
+                    self._asking.discard(row.id)
+                elif row.id not in self._asking:
+                    self._asking.add(row.id)
+                    self._asks(row)
+
+
 class TerminalFeature(Feature):
     """Terminals in tabs."""
 
@@ -85,10 +108,20 @@ class TerminalFeature(Feature):
         return (FeatureRoute(OpenTerminal, lambda message: self.window.bring(self._show(message), group="terminals")),)
 
     def watchers(self) -> Sequence[EventConsumer]:
-        return (UnmetTerminals(self.window),)
+        return (UnmetTerminals(self.window), HiddenQuestions(self._show_whole))
 
     def press(self, key: str) -> None:
         self.window.post_message(OpenTerminal(OpenTerminal.SHARED))
+
+    def _show_whole(self, row: AgentRow) -> None:
+        """Have an agent show all that it asks, if that can be read only elsewhere."""
+        tab = self._tabs.find_tab(row.id)
+        if tab is None or not tab.is_on_screen:
+            self.run_work(self._make_readable(row.id), "questions")
+
+    async def _make_readable(self, agent: str) -> None:
+        row = await self.terminals.row(agent)
+        await self.terminals.terminal_of(row).make_readable()
 
     async def _show(self, message: OpenTerminal) -> bool:
         from gshtui.tmux.tmux_errors import TmuxError

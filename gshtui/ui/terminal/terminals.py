@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from textual.app import SuspendNotSupported
+from textual.geometry import Size
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.client.window_calls import WindowCalls
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 _SLOW = 50
 """Milliseconds of a capture from which on a letter is seen late."""
+
+READABLE = Size(80, 24)
+"""Columns and rows at which programs show all of a question that is not long."""
 
 
 class TerminalError(Exception):
@@ -50,6 +54,10 @@ class Terminal(Protocol):
     async def press(self, *names: str) -> None: ...
     async def type(self, data: bytes) -> None: ...
     async def paste(self, text: str) -> None: ...
+    async def make_readable(self) -> None:
+        """Give it at least the size at which a question can be read elsewhere, unless a person is attached."""
+        ...
+
     def way(self) -> str:
         """The kind of connection and its cost, in a few words."""
         ...
@@ -83,6 +91,11 @@ class TmuxTerminal:
     async def paste(self, text: str) -> None:
         """Paste text."""
         await self._server.send_text(self._pane, text)
+
+    async def make_readable(self) -> None:
+        """See `Terminal`."""
+        now = await self._server.pane(self._pane)
+        await self._server.resize(self._pane, max(now.width, READABLE.width), max(now.height, READABLE.height))
 
     def way(self) -> str:
         """The mode of the connection, and what a capture costs if that can be felt."""
