@@ -6,7 +6,9 @@ import json
 import os
 import re
 import sys
+from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,10 @@ from gshtui.tmux.server import TmuxServer
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback
+from tests.kit.prompt_driven_model import follow_prompts
 from tests.kit.real_programs import FOLDER, Program
+from tests.kit.record_questions import calls
+from tests.kit.record_questions import made_project as write_notes
 from tests.kit.source import ROOT
 from tests.kit.tmux import end_server, eventually, private_server, screen_text, short_folder
 
@@ -48,7 +53,46 @@ async def test_a_question_is_answered_in_the_window_by_one_digit(
     program: Program, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = made_project(tmp_path / "project")
-    made = folder / "made.txt"
+    async with opened(program, home, folder, program.choose(), monkeypatch, (80, 24)) as (outer, pane):
+        await answered_twice(outer, pane, program, folder, folder / "made.txt")
+
+
+@pytest.mark.programs("claude")
+async def test_an_edit_asked_about_in_a_small_window_is_read_whole_in_a_larger_one(
+    program: Program, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its tab was in front in the small one, and is behind when it is read."""
+    folder = made_project(tmp_path / "project")
+    write_notes(folder)
+    tool = program.setup.tool
+    choose = follow_prompts(tool.name, tool.argument, calls(program.name, folder), **tool.more)
+    async with opened(program, home, folder, choose, monkeypatch, (49, 14)) as (outer, pane):
+        await gsh_tui(folder, "agent", "spawn", "--cli", program.name, "--name", "it")
+        await outer.send_keys(pane, "M-2")
+        await shows(outer, pane, "○ it")
+        await outer.send_keys(pane, "Down", "Enter")
+        await shows(outer, pane, "▌it", "Message it")
+        await gsh_tui(folder, "agent", "send", "it", "do:small")
+        await shows(outer, pane, "◆ it")
+        await outer.send_keys(pane, "C-PPage")
+        await shows(outer, pane, "▌Chat")
+        await outer.resize(pane, 120, 35)
+        await outer.send_keys(pane, "C-g")
+        labels = await choices_of(folder)
+        seen = await shows(outer, pane, "5 - line 5 of the no", "5 + line five of the", *labels, "┏")
+        await press(outer, pane, digit_of(seen, labels[0]), labels[0])
+        await eventually(
+            lambda: asyncio.to_thread((folder / "notes.txt").read_text),
+            until=lambda text: "five" in text,
+            within=WITHIN,
+        )
+
+
+@contextlib.asynccontextmanager
+async def opened(
+    program: Program, home: Home, folder: Path, choose: Any, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+) -> AsyncGenerator[tuple[TmuxServer, str]]:
+    """The window in a terminal of this size, with this model behind the program: the terminal's server and pane."""
     monkeypatch.delenv("TMUX", raising=False)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PATH", f"{FOLDER / 'bin'}:{os.environ['PATH']}")
@@ -57,13 +101,15 @@ async def test_a_question_is_answered_in_the_window_by_one_digit(
         try:
             async with (
                 private_server() as outer,
-                loopback(program.api, choose=program.choose(), strict=False, pace=40, chunk=20) as provider,
+                loopback(program.api, choose=choose, strict=False, pace=40, chunk=20) as provider,
             ):
                 for name, value in program.prepare(home.path, folder, provider.url).items():
                     monkeypatch.setenv(name, value)
                 argv = [sys.executable, "-m", "gshtui"]
-                window = await outer.spawn("desk", argv, cwd=folder, env=dict(os.environ), width=80, height=24)
-                await answered_twice(outer, window.pane, program, folder, made)
+                width, height = size
+                window = await outer.spawn("desk", argv, cwd=folder, env=dict(os.environ), width=width, height=height)
+                await shows(outer, window.pane, "Ask")
+                yield outer, window.pane
                 await outer.send_keys(window.pane, "C-q")
         finally:
             end_server(sockets / f"tmux-{os.getuid()}" / "gsh")
@@ -71,7 +117,6 @@ async def test_a_question_is_answered_in_the_window_by_one_digit(
 
 async def answered_twice(outer: TmuxServer, pane: str, program: Program, folder: Path, made: Path) -> None:
     """Refuse the first question in the window, and allow the second."""
-    await shows(outer, pane, "Ask")
     await gsh_tui(folder, "agent", "spawn", "--cli", program.name, "--name", "it", "do:touch")
     for refuses in (True, False):
         labels = await choices_of(folder)
