@@ -21,7 +21,7 @@ from gshtui.bus.agent_data import AgentRow, Meaning, OpenQuestion, QuestionChoic
 from gshtui.bus.events.agent_events import PromptQueued, PromptSubmitted
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalSettled
 from gshtui.bus.events.fleet_events import AgentChanged
-from gshtui.guard.approval.answer_keys import HAND, PAUSE, READ
+from gshtui.guard.approval.answer_keys import HAND, PAUSE, READ, UNREAD
 from gshtui.programs.screen.same_question import as_told
 from gshtui.ui.approvals.answer_fields import ReasonInput, RuleForm, as_reason
 from gshtui.ui.approvals.approvals_pane import ApprovalsPane
@@ -926,6 +926,37 @@ async def test_in_a_low_window_a_programs_answers_share_rows_so_that_its_change_
         assert [given[2] for given in app.given] == ["2"]
 
 
+FEW = (
+    "--- a/src/m.py\n+++ b/src/m.py\n@@ -7,6 +7,8 @@\n a = 1\n b = 2\n c = 3\n-d = 4\n+d = 5\n+e = 6\n+f = 7\n"
+    " g = 8\n h = 9\n i = 0\n"
+)
+"""A change of four lines with all that stands around it."""
+
+
+async def test_a_few_changed_lines_of_a_program_are_decided_in_one_look() -> None:
+    app = AskedByPrograms()
+    long = "Yes, and switch to accept edits (auto-approve file edits and common file commands) for this session (⇧tab)"
+    asked = asking("Do you want to make this edit to m.py?", "Yes", long, "No", means="once", detail="").row
+    assert asked.question is not None
+    asked = msgspec.structs.replace(asked, question=msgspec.structs.replace(asked.question, diff=FEW))
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.pane.consume([AgentChanged(agent="0007", row=asked)])
+        await app.review(pilot)
+        await pilot.pause()
+        rows = [row.strip() for row in rows_in_sight(app)]
+        assert len(changed_rows(app)) == 4 and "↓" not in app.heading, rows
+        assert "wants to edit src/m.py" in app.heading and "src/m.py" not in rows, "its name is said once"
+        await pilot.resize_terminal(40, 24)
+        await pilot.pause()
+        await app.press(pilot, "1")
+        assert app.pane.said == UNREAD and "src/m.py" in rows_in_sight(app), "it is said where the title is cut"
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert not app.pane.said, "in another window it is read anew"
+        await app.press(pilot, "1")
+        assert [given[2] for given in app.given] == ["1"]
+
+
 async def test_the_next_change_that_a_program_has_drawn_comes_by_key() -> None:
     app = AskedByPrograms()
     signs = [*"-+", *" " * 30, *"-+", *" " * 30]
@@ -1032,8 +1063,9 @@ async def test_digits_that_stand_for_no_answer_of_a_program_take_no_row(size: tu
         question = msgspec.structs.replace(asked.row.question, choices=choices)
         app.pane.consume([AgentChanged(agent="0007", row=msgspec.structs.replace(asked.row, question=question))])
         await app.review(pilot)
-        rows = [row[2:] for row in str(app.query_one(Answers).content).split("\n")]
-        assert rows == ["1 a", "4 d", "6 f", "0 open its tab"]
+        rows = str(app.query_one(Answers).content).split("\n")
+        assert len(rows) == (1 if size[1] < 30 else 4)
+        assert re.split(r"\s\s+", "\n".join(rows).removeprefix("▸ ")) == ["1 a", "4 d", "6 f", "0 open its tab"]
 
 
 BOXES = [QuestionChoice(str(n), f"[ ] {name}", about=f"{name} it is") for n, name in enumerate(("Cheese", "Oil"), 1)]

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 from gshtui.bus.events.agent_events import AgentStatusChanged, ProviderRetried, TurnFinished, TurnStarted
 from gshtui.bus.events.approval_events import ApprovalRequested
@@ -158,7 +159,7 @@ async def test_what_counts_down_has_no_other_clock_beside_it() -> None:
         assert re.fullmatch(r"\S Trying again in \d+ s · 2 of 5 · escape to interrupt", said(app))
 
 
-async def test_at_a_question_no_key_stands_in_both_lines() -> None:
+async def test_at_a_question_no_key_stands_in_two_places() -> None:
     app = Window()
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -166,8 +167,10 @@ async def test_at_a_question_no_key_stands_in_both_lines() -> None:
         app.feed(ApprovalRequested(approval="a", agent="main", session="s", **asks))
         await press(pilot, "ctrl+g")
         bar = {key for _, _, key in app.bench.query_one(KeyBar)._places}
-        assert {"1", "4", "enter"} <= bar
-        assert not bar & {key for _, _, key in app.bench.query_one(PromptStatus)._places}, said(app)
+        hints = {key for _, _, key in app.bench.query_one(PromptStatus)._places}
+        assert {"enter", "escape"} <= bar and not bar & hints, said(app)
+        assert "1 allow once" in str(app.bench.query_one("#answers", Static).content), "the panel names its answers"
+        assert not (bar | hints) & set("12345"), said(app)
 
 
 @pytest.mark.parametrize("begun", ["reason", "always"])
@@ -203,7 +206,7 @@ async def test_the_keys_of_a_question_stand_below_its_panel_and_those_of_the_sid
         keys = str(bar.render())
         assert len(keys) - len(keys.lstrip()) == panel.x + 1 > 10
         clicked = {key: keys[start:end] for start, end, key in bar._places}
-        assert clicked["4"].startswith("4 deny"), "a click hits the key that is seen there"
+        assert clicked["escape"].startswith("escape back"), "a click hits the key that is seen there"
         await press(pilot, "escape")
         await press(pilot, "alt+2")
         assert app.focused is app.bench.panes["agents"]

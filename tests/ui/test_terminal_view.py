@@ -14,6 +14,7 @@ from textual.screen import Screen
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, PromptSubmitted
+from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.fleet_events import AgentChanged, AgentKilled, AgentSpawned
 from gshtui.fleet.core.agent_calls import MarkAgentRead, SendToAgent
 from gshtui.ui.kit.textual import letter_echo
@@ -59,6 +60,24 @@ def words(view: TerminalView) -> str:
 def drawn(view: TerminalView) -> list[str]:
     """What is on the screen, row by row."""
     return [view.render_line(y).text.rstrip() for y in range(view.size.height)]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_pieces_of_a_terminal_are_not_shown_above_an_open_question(size: tuple[int, int]) -> None:
+    async with opened(size=size) as (pilot, app, view):
+        pieces = size[1] < 30
+        app.feed(
+            ApprovalRequested(
+                approval="a", agent="main", session="s", call="c", tool="bash", subject="make", effect="execute"
+            )
+        )
+        await pilot.pause()
+        await pilot.press("ctrl+g")
+        await pilot.pause()
+        assert view.visible is not pieces
+        await pilot.press("escape")
+        await pilot.pause()
+        assert view.visible and app.terminal.shown and "row 9" in drawn(view)
 
 
 # Typing

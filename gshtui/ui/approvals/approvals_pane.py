@@ -253,7 +253,7 @@ class ApprovalsPane(Vertical, can_focus=True):
     def _laid_out(self, _screen: object) -> None:
         """The window, or what is beside the panel, may have another size."""
         if self._sight.panel_has_moved():
-            self.draw()
+            self.show_message("" if self.said == UNREAD else self.said)  # it may all be read now
 
     def look_again(self) -> None:
         """The conversation has moved: all of the change in question may be on the screen now, or no longer."""

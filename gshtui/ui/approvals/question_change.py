@@ -10,6 +10,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from gshtui.text.diff_rows import DiffRow, diff_rows, without_names
+from gshtui.text.program_words import change_wish
 from gshtui.ui.kit.drawing.diff_lines import DiffBody
 from gshtui.ui.kit.drawing.highlighter import Highlighter
 from gshtui.ui.kit.drawing.language_loader import LanguageLoader
@@ -33,21 +34,26 @@ class QuestionChange:
         self._whole: list[DiffRow] = []
         self._rows: list[DiffRow] = []
         self._path = ""
+        self._titled = ""
         self._body = DiffBody((), self._page, "")
 
-    def show(self, diff: str, path: str) -> None:
-        """Take another change; `path` is what the question names already."""
-        self._path = path
-        self._whole = self._rows = without_names(list(diff_rows(diff)), path) if diff else []
+    def show(self, diff: str, subject: str) -> None:
+        """Take another change; the question names its subject already."""
+        self._whole = list(diff_rows(diff)) if diff else []
+        wish, file = change_wish(subject, diff), next((row.text for row in self._whole if row.kind == "file"), "")
+        self._path, self._titled = subject, file if wish.endswith(f" {file}") else subject
+        self._rows = without_names(self._whole, subject)
         self._renew()
 
-    def fit(self, width: int, around: int | None = None) -> None:
+    def fit(self, width: int, around: int | None = None, *, named: bool = False) -> None:
         """Lay it out for the width.
 
         Args:
             around: the most lines without a change before the first and behind the last one; `None`: all.
+            named: the title says whole what is wanted, so the file's name needs no row.
         """
-        self._rows = self._whole if around is None else _less_around(self._whole, around)
+        whole = without_names(self._whole, self._titled if named else self._path)
+        self._rows = whole if around is None else _less_around(whole, around)
         self._theme.renew()
         two = wants_columns(self._widget)
         self._page = Page(width, self._theme.palette, self._page.code, two_columns=two)
@@ -78,7 +84,7 @@ class QuestionChange:
 
     def _renew(self) -> None:
         """Draw it again: other rows, another width, other colours or one more language."""
-        self._body = DiffBody(self._rows, self._page, self._path)
+        self._body = DiffBody(self._rows, self._page, self._titled)
         self._redraw()
 
 

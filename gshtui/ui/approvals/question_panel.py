@@ -72,7 +72,8 @@ def draw_question(
         heading = f"◆ {question_title(request, name)}"
     note = [text for _, text in wrapped_question(parts.tail, inner)]
     # Rather no words for what can't be answered, and few for what can, than little of the question.
-    for short, every in ((low, True), (low, False), (True, False)):
+    packed = low or (program and not roomy)
+    for short, every in ((packed, True), (packed, False), (True, False)):
         drawn = state.numbered if every else state.offered
         rows = answers.offer(request.approval, drawn, inner, low=short, marks=marks, tiny=tiny)
         left = height // 2 - 1 - (0 if low else 2 + roomy) - len(where) - rows

@@ -17,6 +17,8 @@ from gshtui.ui.approvals.question_view import QuestionView
 _BESIDE = 40
 """Rows of the window from which on a change is shown below its row, if a third of them has room for all of it; in a
 lower one, if nothing else is there, either."""
+_PIECES = 30
+"""Rows of the window below which no more than pieces of a terminal would be seen above an open question."""
 _ALLOWING: frozenset[str] = frozenset(("once", "session", "always"))
 
 
@@ -85,8 +87,9 @@ class QuestionSight:
         return self._fitted != before
 
     def report_change(self, request: ApprovalRequested | None) -> None:
-        """Tell the tab of which call the panel shows the whole change; `None`: of none."""
-        view = self._view
+        """Tell the tab of which call the panel shows the whole change; `None`: of none, since it is not open."""
+        view, screen = self._view, self._panel.screen
+        screen.set_class(request is not None and screen.size.height < _PIECES, "-answering")
         whole = view.display and not (view.above or view.hidden)
         call = request.call if whole and request is not None and request.diff else ""
         if call != self._opened:

@@ -127,7 +127,8 @@ class Answers(Static):
             else row
             for row, words in zip(rows, more, strict=True)
         ]
-        return _packed(answers, width) if low else answers
+        # One that needs rows of its own leaves no row to the last one alone.
+        return _packed(sorted(answers, key=lambda one: one.cell_length > width), width) if low else answers
 
     def rename_question(self, before: str, question: str) -> None:
         """The same question goes by another id: the mark stays where it is."""
@@ -218,8 +219,8 @@ class QuestionView(ScrollView, can_focus=False):
             self._edits = [at for at, (was, now) in enumerate(pairwise((False, *edited))) if now and not was]
             self._tail = wrapped_question(self._parts.tail, inner) if tail else []
             if self._change is not None:
-                for around in (None, 2, 1):  # rather what an answer allows than what stays as it is
-                    self._change.fit(inner, around)
+                for around in (None, 2, 1, 0):  # rather what an answer allows than what stays as it is
+                    self._change.fit(inner, around, named=named)
                     if self._height <= most:
                         break
             self.virtual_size = Size(inner, self._height)
