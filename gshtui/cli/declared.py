@@ -213,7 +213,8 @@ def _run(form: CommandForm, given: dict[str, Any]) -> int:
         except HubUnavailable as error:
             if form.brings_keeper:
                 raise
-            complain(error.message, error.hint)  # what needs no record is done here
+            if not form.quiet:
+                complain(error.message, error.hint)  # what needs no record is done here
     return _run_here(form, found, as_json=given["as_json"], yes=yes, lines=lines, flags=flags, beside=lines or waits)
 
 

@@ -74,6 +74,8 @@ class CommandForm(NamedTuple):
     """The progress line while the keeper does it; empty: it never does."""
     brings_keeper: bool = False
     """It needs the record, so the keeper is started where none runs."""
+    quiet: bool = False
+    """That the keeper does not answer is not printed: the result says what matters."""
 
     @property
     def declared(self) -> str:

@@ -71,6 +71,7 @@ def _form(parameters: type[Parameters], named: str, positions: Sequence[str], *,
         takes_settings=shell.takes_settings,
         by_keeper="" if shell.alone else shell.waiting,
         brings_keeper=bool(shell.parts) and not shell.alone,
+        quiet=shell.quiet,
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gshtui import __version__
 from gshtui.client.named_settings import is_named
@@ -63,8 +63,9 @@ def greeted(kind: str, within: float, *, of_any_version: bool = False) -> Iterat
         within: seconds for each answer, on these connections from now on.
         of_any_version: another program's hub will do, too.
 
-    Raises `HubSilent`: one does not answer.
+    Raises `HubSilent`: none of them serves it, and that of the person's record does not answer.
     """
+    silent: set[int] = set()
     for path in chain(paths.keeper_sockets(), _elsewhere()):
         connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | getattr(socket, "SOCK_CLOEXEC", 0))
         connected.settimeout(within)
@@ -77,19 +78,41 @@ def greeted(kind: str, within: float, *, of_any_version: bool = False) -> Iterat
                 yield connected
                 continue
         except TimeoutError:
-            connected.close()
-            raise HubSilent(pid) from None
+            silent.add(pid)
         except (OSError, ValueError):
             pass
         connected.close()
+    if silent and (pid := _told().pid) in silent:
+        raise HubSilent(pid)
+
+
+def is_reached(pid: int, within: float) -> bool:
+    """Whether this process is a hub that listens here. Blocks. Raises `HubSilent`: it does not answer."""
+    for connected in greeted("command", within, of_any_version=True):
+        with connected:
+            if peer_of(connected).pid == pid:
+                return True
+    return False
+
+
+class _Told(NamedTuple):
+    """What the keeper of the person's record says about itself."""
+
+    pid: int = 0
+    socket: str = ""
+
+
+def _told() -> _Told:
+    with suppress(OSError, ValueError, KeyError, TypeError), (_record() / paths.KEEPER_STATE).open("rb") as file:
+        state: Any = json.load(file)
+        return _Told(int(state["process"]["pid"]), str(state.get("socket", "")))
+    return _Told()
 
 
 def _elsewhere() -> Iterator[Path]:
-    """Where the keeper of the person's record says that it listens: a job of cron looks for it elsewhere."""
-    with suppress(OSError, ValueError), (_record() / paths.KEEPER_STATE).open("rb") as file:
-        state: object = json.load(file)
-        if is_object(state) and isinstance(told := state.get("socket"), str) and told:
-            yield from {Path(told)}.difference(paths.keeper_sockets())
+    """Where it says that it listens: a job of cron looks for it elsewhere."""
+    if told := _told().socket:
+        yield from {Path(told)}.difference(paths.keeper_sockets())
 
 
 def _record() -> Path:

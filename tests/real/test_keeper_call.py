@@ -25,7 +25,7 @@ import pytest
 from gshtui import __version__
 from gshtui.cli.declared_forms import COMMANDS
 from gshtui.client.hub_greeting import OTHER_RECORD
-from gshtui.fleet.keeper.keeper import running_keeper
+from gshtui.fleet.keeper.keeper import KeeperClaim, running_keeper
 from gshtui.settings import paths
 from gshtui.settings.paths import data_dir
 from gshtui.shell.hub_registry import is_live
@@ -581,9 +581,12 @@ def test_one_that_acts_does_not_act_twice() -> None:
 
 @pytest.mark.parametrize("answers", [(None,), (SERVES, None)])
 def test_one_that_never_answers_is_told_of(answers: tuple[Any, ...]) -> None:
+    claim = KeeperClaim(data_dir(create=True))
+    assert claim.acquire()
     with stand_in(*answers):
         ran = run_gsh("agent", "ls")
         assert (ran.code, ran.err.count("does not answer")) == (1, 1)
+    claim.release()
 
 
 def test_one_that_declines_says_why() -> None:

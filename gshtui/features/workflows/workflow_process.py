@@ -25,7 +25,7 @@ from gshtui.bus.events.workflow_events import (
 )
 from gshtui.commands.declaration import UnknownCommand
 from gshtui.headless import exits
-from gshtui.headless.commands.command_hub import bring_hub, load_settings, running_hub, working_folder
+from gshtui.headless.commands.command_hub import bring_hub, load_settings, visiting_hub, working_folder
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import STDERR, STDOUT, Writer, ask_yes_no, complain, json_line, shown
 
@@ -89,7 +89,7 @@ async def _run(options: WorkflowOptions, stop: Stop) -> int:
         where="gsh-tui workflow",
     )
     try:
-        async with running_hub(hub_options) as hub:
+        async with visiting_hub(hub_options) as hub:
             await hub.start()
             for part in ("store", "guard"):
                 if (failed := hub.failed.get(part)) is not None:

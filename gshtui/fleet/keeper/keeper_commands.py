@@ -16,6 +16,7 @@ from typing import ClassVar
 import msgspec
 from pydantic import Field
 
+from gshtui.client.hub_greeting import ANEW, HubSilent, greeted
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -39,6 +40,8 @@ from gshtui.text import units
 from gshtui.text.sanitise import one_line
 
 _NONE = "No hub runs."
+_ANSWER_WITHIN = 2.0
+"""Seconds for a hub to greet."""
 
 
 class KeeperReport(msgspec.Struct, frozen=True):
@@ -57,6 +60,10 @@ class KeeperReport(msgspec.Struct, frozen=True):
     """Seconds of processor time that it has used."""
     ready: bool = False
     """It has started, and takes commands."""
+    answers: bool = True
+    """It is reached from here."""
+    elsewhere: bool = False
+    """It runs in another container, where its memory and processor time are not seen."""
 
 
 class StoppedKeeper(msgspec.Struct, frozen=True):
@@ -79,7 +86,7 @@ class InstalledUnit(msgspec.Struct, frozen=True):
 
 
 def _shell(summary: str, *, alone: bool = True, needs_answer: bool = False) -> ShellForm:
-    return ShellForm(summary=summary, parts=frozenset(), alone=alone, needs_answer=needs_answer)
+    return ShellForm(summary=summary, parts=frozenset(), alone=alone, needs_answer=needs_answer, quiet=not alone)
 
 
 class ShowKeeper(Parameters, Returns[KeeperReport]):
@@ -139,7 +146,7 @@ def commands(settings: Settings) -> list[AnyCommand]:
     data = settings.general.session_dir
 
     async def show(_: Invocation, _wanted: ShowKeeper) -> KeeperReport:
-        return await asyncio.to_thread(_report, data, settings.hub.keep)
+        return await asyncio.to_thread(keeper_report, data, settings.hub.keep)
 
     async def start(_: Invocation, _wanted: StartKeeper) -> KeeperReport:
         try:
@@ -147,12 +154,15 @@ def commands(settings: Settings) -> list[AnyCommand]:
         except OSError as error:
             raise CommandError(f"Cannot use the folder {data}: {error.strerror}.") from error
         await keeper.wait_for_keeper(data)
-        report = await asyncio.to_thread(_report, data, settings.hub.keep)
+        report = await asyncio.to_thread(keeper_report, data, settings.hub.keep)
         if not report.ready:
             raise CommandError(
                 f"The hub was started and {'is not ready yet' if report.running else 'has not come up'}.",
                 hint="Run `gsh-tui hub run` to see why, or `gsh-tui doctor`.",
             )
+        if not report.answers:
+            message, hint = unreached(report)
+            raise CommandError(message, hint=hint)
         return report
 
     async def asks_stop(_: Invocation, wanted: StopKeeper) -> Question | None:
@@ -227,26 +237,46 @@ def _running_agents(data: Path) -> int:
     return sum(process_tree.runs(row.pid, row.pid_started) for row in agents_in(data / "gsh.db"))
 
 
-def _report(data: Path, keep: str) -> KeeperReport:
-    """Look at it. Blocks for a moment."""
+def keeper_report(data: Path, keep: str = "") -> KeeperReport:
+    """Look at it. Blocks for a moment, or until it has not answered."""
     import psutil
 
     state = keeper.running_keeper(data)
     if state is None:
         return KeeperReport(False, keep)
+    pid = state.process.pid
+    found = KeeperReport(True, keep, pid, state.version, state.since, ready=state.ready)
+    if not is_here(state.process):
+        return msgspec.structs.replace(found, answers=False, elsewhere=True)
     try:
-        process = psutil.Process(state.process.pid)
+        process = psutil.Process(pid)
         memory, times = process.memory_info().rss, process.cpu_times()
     except psutil.Error:
         return KeeperReport(False, keep)
-    spent = times.user + times.system
-    return KeeperReport(True, keep, state.process.pid, state.version, state.since, memory, spent, state.ready)
+    answers = pid == os.getpid() or not state.ready or not _is_silent()
+    return msgspec.structs.replace(found, memory=memory, processor=times.user + times.system, answers=answers)
+
+
+def _is_silent() -> bool:
+    try:
+        for connected in greeted("command", _ANSWER_WITHIN, of_any_version=True):
+            connected.close()
+    except HubSilent:
+        return True
+    return False
+
+
+def unreached(report: KeeperReport) -> tuple[str, str]:
+    if report.elsewhere:
+        return keeper.IN_CONTAINER
+    return f"The hub (pid {report.pid}) has been running since {_since(report.since)}, and does not answer.", ANEW
 
 
 def _render_report(_: Invocation, report: KeeperReport) -> Outcome:
     data = {
         "running": report.running,
         "ready": report.ready,
+        "answers": report.running and report.answers,
         "keep": report.keep,
         "pid": report.pid,
         "version": report.version,
@@ -254,7 +284,9 @@ def _render_report(_: Invocation, report: KeeperReport) -> Outcome:
         "memory": report.memory,
         "processor_seconds": round(report.processor, 2),
     }
-    if report.running:
+    if not report.answers:
+        text = " ".join(unreached(report))
+    elif report.running:
         about = f"pid {report.pid}, version {report.version}, {report.memory / 1e6:.0f} MB"
         since = _since(report.since)
         text = f"The hub {'has been running since' if report.ready else 'has been starting since'} {since} ({about})."
@@ -262,7 +294,7 @@ def _render_report(_: Invocation, report: KeeperReport) -> Outcome:
         text = f"{_NONE} `hub.keep` is alone: agents and shells are looked after only while a window is open."
     else:
         text = f"{_NONE} It starts with the first window, `gsh` or other command that needs it."
-    return Outcome(data, text)
+    return Outcome(data, text, is_error=not report.answers)
 
 
 def _since(at: float) -> str:

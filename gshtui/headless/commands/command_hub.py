@@ -27,6 +27,7 @@ from gshtui.system.processes.time_limit import time_limit
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import Respondent
+    from gshtui.fleet.keeper.keeper import KeeperState
     from gshtui.headless.progress import Progress
     from gshtui.hub.faces.local_commands import LocalCommands
     from gshtui.hub.hub import Hub
@@ -90,7 +91,7 @@ async def on_hub(needs: HubNeeds, work: Callable[[Hub, Progress], Awaitable[T]])
         **needs.conversation,
     )
     async with (
-        running_hub(options) if needs.beside else only_hub(options) as hub,
+        visiting_hub(options) if needs.beside else only_hub(options) as hub,
         watching(hub, needs.waiting, shows_agents=needs.shows_agents) as progress,
     ):
         await hub.start()
@@ -240,6 +241,21 @@ async def only_hub(options: HubOptions) -> AsyncGenerator[Hub]:
 
 async def no_hub_runs(settings: Settings) -> None:
     """Wait a moment for the end of the one that runs. Raises `HubUnavailable`: it goes on."""
+    await _no_hub(settings, lambda _: False)
+
+
+@asynccontextmanager
+async def visiting_hub(options: HubOptions) -> AsyncGenerator[Hub]:
+    """As `running_hub`, beside the hub of its record. Raises `HubUnavailable`: that one does not serve this process."""
+    from gshtui.client.hub_greeting import is_reached
+
+    await _no_hub(options.loaded.settings, lambda running: is_reached(running.process.pid, _ENDS_WITHIN))
+    async with running_hub(options) as hub:
+        yield hub
+
+
+async def _no_hub(settings: Settings, unless: Callable[[KeeperState], bool]) -> None:
+    """Wait a moment until no hub runs. Raises `HubUnavailable`: one does. `unless`: which one may."""
     from gshtui.fleet.keeper.keeper import IN_CONTAINER, OTHER_VERSION, running_keeper, serves
     from gshtui.system.processes.process_identity import is_here
 
@@ -247,6 +263,8 @@ async def no_hub_runs(settings: Settings) -> None:
     while (running := await asyncio.to_thread(running_keeper, data)) is not None:
         if not serves(running):
             raise HubUnavailable(*OTHER_VERSION)
+        if await asyncio.to_thread(unless, running):
+            return
         if time.monotonic() > until:
             if not is_here(running.process):
                 raise HubUnavailable(*IN_CONTAINER)

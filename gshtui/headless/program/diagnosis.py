@@ -56,8 +56,19 @@ async def examine_record(loaded: Loaded) -> list[Finding]:
         _answers(),
     ]
     findings.append(_room(folder))
-    findings += await _file(folder / "gsh.db", loaded)
+    findings.append(hub := await asyncio.to_thread(_hub, folder))
+    if hub.status != "problem":  # nobody else opens what one that hangs has open
+        findings += await _file(folder / "gsh.db", loaded)
     return findings
+
+
+def _hub(folder: Path) -> Finding:
+    from gshtui.fleet.keeper import keeper_commands
+
+    report = keeper_commands.keeper_report(folder)
+    if not report.answers:
+        return Finding(GROUP, "hub", "problem", *keeper_commands.unreached(report), needed=True)
+    return Finding(GROUP, "hub", "ok", f"pid {report.pid}" if report.running else "starts when it is needed")
 
 
 def _nearest(folder: Path) -> Path:

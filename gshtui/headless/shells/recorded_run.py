@@ -19,8 +19,9 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from gshtui.client.hub_greeting import HubUnavailable
 from gshtui.headless import exits, streams
-from gshtui.headless.commands.command_hub import STORE_ONLY, load_settings, running_hub, working_folder
+from gshtui.headless.commands.command_hub import STORE_ONLY, load_settings, visiting_hub, working_folder
 from gshtui.headless.runner import run_command, until_stopped
 from gshtui.settings import paths
 
@@ -254,7 +255,10 @@ def run_recorded(words: list[str], *, as_json: bool) -> int:
         return 126
     took = time.monotonic() - clock
     command = words[0] if len(words) == 1 else shlex.join(words)
-    run_command(lambda stop: until_stopped(_record_run(command, code, began, took, printed, as_json), stop))
+    try:
+        run_command(lambda stop: until_stopped(_record_run(command, code, began, took, printed, as_json), stop))
+    except HubUnavailable as error:
+        streams.complain(f"this run was not recorded: {error.message}", error.hint)
     return code
 
 
@@ -285,7 +289,7 @@ async def _record_run(command: str, code: int, began: float, took: float, printe
     )
     loaded = load_settings()
     options = HubOptions(cwd=working_folder(), loaded=loaded, parts=STORE_ONLY, visiting=True, where="gsh run")
-    async with running_hub(options) as hub:
+    async with visiting_hub(options) as hub:
         await hub.start()
         if hub.store is None:
             streams.complain("this run was not recorded: cannot open the record.")

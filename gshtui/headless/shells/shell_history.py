@@ -15,7 +15,7 @@ import msgspec
 from gshtui.commands.declaration import UsageError
 from gshtui.commands.timespec import parse_time
 from gshtui.headless import exits, streams
-from gshtui.headless.commands.command_hub import STORE_ONLY, load_settings, running_hub, working_folder
+from gshtui.headless.commands.command_hub import STORE_ONLY, load_settings, visiting_hub, working_folder
 from gshtui.headless.runner import run_command, until_stopped
 from gshtui.settings import paths
 from gshtui.system.files import private_files
@@ -62,7 +62,7 @@ async def _log(options: LogOptions, after: float | None, before: float | None, s
     from gshtui.store.engine.store_errors import StoreError
     from gshtui.store.tables.command_history import HistoryQuery
 
-    async with running_hub(_options()) as hub:
+    async with visiting_hub(_options()) as hub:
         await hub.start()
         if hub.store is None:
             for failed in hub.failed.values():
@@ -175,7 +175,7 @@ async def _import(source: str, file: Path, as_json: bool) -> int:
         why = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
         streams.complain(f"cannot read {file}: {why}.", f"Name the file: gsh-tui shell import {source} FILE.")
         return exits.ERROR
-    async with running_hub(_options()) as hub:
+    async with visiting_hub(_options()) as hub:
         await hub.start()
         if hub.store is None:
             return _no_record(hub)
@@ -266,7 +266,7 @@ async def _export(file: str) -> int:
     from gshtui.shell.history_import import export_line
     from gshtui.store.engine.store_errors import StoreError
 
-    async with running_hub(_options()) as hub:
+    async with visiting_hub(_options()) as hub:
         await hub.start()
         if hub.store is None:
             return _no_record(hub)
