@@ -45,7 +45,7 @@ ROW_EVENTS: tuple[type[Event], ...] = (
 """The events that change a row."""
 REPORT_LENGTH = 100_000
 """Characters of a report that a row keeps; the whole is in the conversation."""
-_WITHOUT_WORDS = {"interrupted": "Interrupted."}
+_WITHOUT_WORDS = {"interrupted": "Interrupted.", "error": "Failed."}
 """The report of a turn without any words, by how it stopped: an earlier turn's is not its own."""
 
 

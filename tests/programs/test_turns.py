@@ -6,6 +6,7 @@ import pytest
 
 from gshtui.programs.profiles import profile_files as profiles
 from gshtui.tmux.tmux_errors import TmuxError
+from tests.kit.loopback.script import Say
 from tests.kit.prompt_driven_model import END, LIST
 from tests.programs.stage import Stage
 
@@ -65,6 +66,20 @@ async def test_an_answer_can_be_interrupted_while_it_streams(stage: Stage) -> No
     await stage.fleet.interrupt(stage.id)
     await stage.status("idle")
     assert END not in "\n".join(await stage.still())
+
+
+@pytest.mark.programs("claude", "codex", "opencode", "gemini", "qwen")
+async def test_a_turn_whose_model_fails_is_no_answer(stage: Stage) -> None:
+    await stage.status("idle")
+    await stage.say("Good day to you")
+    await stage.until(stage.look, lambda row: row.report and row.status == "idle")
+    await stage.say("do:fail")
+    row = await stage.until(stage.look, lambda row: row.stop == "error")
+    assert row.state == "failed" and "not in the mood" in row.report, row
+    stage.provider.choose = lambda _: [Say("I am here.")]
+    await stage.say("And now?")
+    row = await stage.until(stage.look, lambda row: row.stop == "end" and row.status == "idle")
+    assert "I am here" in row.report
 
 
 @pytest.mark.programs("claude", "codex", "opencode", "gemini", "vibe", "qwen")

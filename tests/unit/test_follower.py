@@ -83,18 +83,27 @@ async def test_a_program_that_only_looked_idle_is_still_in_its_turn(
     assert follows._worked == ({} if told else {"a": SPELL}), "its end will be seen"
 
 
-@pytest.mark.parametrize(("stopped", "doubted", "stop"), [(1, 0, "interrupted"), (0, 0, "end"), (1, 1, "end")])
-async def test_a_turn_is_told_as_interrupted_where_its_transcript_says_so(
-    stopped: int, doubted: int, stop: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("turn", "doubted", "told"),
+    [
+        ({"stop": "interrupted", "over": False}, False, [("I make the file.", "interrupted", "")]),
+        ({"stop": "interrupted", "over": False}, True, [("I make the file.", "end", "")]),
+        ({"over": True}, False, [("I make the file.", "end", "")]),
+        ({"stop": "error", "error": "no mood"}, False, [("I make the file.", "error", "no mood")]),
+        ({"stop": "error", "error": "no mood", "answer": ""}, False, [("", "error", "no mood")]),
+    ],
+)
+async def test_a_turn_is_told_as_its_transcript_says_it_ended(
+    turn: dict[str, Any], doubted: bool, told: list[tuple[str, str, str]], tmp_path: Path
 ) -> None:
     heard = EventLog(bus := Bus())
     follows = following(bus, tmp_path, program := OneProgram(over=False))
-    program.turn = replace(program.turn, stopped=bool(stopped), over=not stopped)
+    program.turn = replace(program.turn, **turn)
     known: Any = SimpleNamespace(answer="", take_answer=str, known=KnownStatus("idle", "screen", time.time()))
     follows._statuses[KEY] = known
-    await follows._answer(KEY, ROW, follower._Spell(5.0, doubted=bool(doubted)))
+    await follows._answer(KEY, ROW, follower._Spell(5.0, doubted=doubted))
     await bus.drained()
-    assert [one.stop for one in heard.of(TurnFinished)] == [stop]
+    assert [(one.text, one.stop, one.error) for one in heard.of(TurnFinished)] == told
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ from gshtui.programs.transcripts import (
 )
 from gshtui.programs.transcripts.program_transcript import ProgramTranscript, TranscriptQuery
 from gshtui.programs.transcripts.reconstruction import Transcripts
-from gshtui.programs.transcripts.transcript_readers import READERS, LastTurns, conversation_state, turn_of
+from gshtui.programs.transcripts.transcript_readers import READERS, LastTurns, TurnText, conversation_state, turn_of
 from gshtui.providers.port import Capabilities
 from tests.kit.storms import examples
 
@@ -574,23 +574,117 @@ def test_what_aider_writes_is_read_as_it_was_said(tmp_path: Path, turns: list[tu
     assert said[len(said) - len(end) :] == end
 
 
-@pytest.mark.parametrize("mark", ["[Request interrupted by user for tool use]", "<turn_aborted>\nThe user did it."])
-def test_what_a_program_notes_where_a_turn_was_stopped_is_no_prompt(mark: str) -> None:
-    book = program_transcript.TranscriptBuilder(Path("x"), "claude")
-    book.add_text("user", "Do it", 3.0, "m3")
-    book.add_text("assistant", "I do it.", 4.0, "m4")
-    going = turn_of(book.transcript)
-    book.add_text("user", mark, 5.0, "m5")
-    stopped = turn_of(book.transcript)
-    assert going is not None and stopped is not None
-    assert (going.message, going.stopped) == ("m3", False)
-    assert (stopped.message, stopped.stopped, stopped.answer) == ("m3", True, "I do it.")
-    book.add_text("assistant", "It goes on after all.", 5.5, "m5")
-    gone_on = turn_of(book.transcript)
-    assert gone_on is not None and not gone_on.stopped
-    book.add_text("user", "Do this, then", 6.0, "m6")
-    after = turn_of(book.transcript)
-    assert after is not None and (after.message, after.stopped) == ("m6", False)
+def _turn(reader: Any, path: Path, records: list[dict[str, Any]]) -> TurnText:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+    turn = turn_of(reader.read(path))
+    assert turn is not None
+    return turn
+
+
+def _claude(role: str, *texts: str, **more: Any) -> dict[str, Any]:
+    content = [{"type": "text", "text": text} for text in texts]
+    return {"type": role, "uuid": f"{role} {texts}", "message": {"role": role, "content": content}, **more}
+
+
+def _codex(role: str, text: str) -> dict[str, Any]:
+    return {"type": "response_item", "payload": {"type": "message", "role": role, "content": [{"text": text}]}}
+
+
+def _qwen(n: int, role: str, text: str) -> dict[str, Any]:
+    message = {"parts": [{"text": text}]}
+    return {"type": role, "uuid": str(n), "parentUuid": str(n - 1) if n else None, "message": message}
+
+
+_QWEN_FAILED = {
+    "type": "system",
+    "uuid": "2",
+    "parentUuid": "1",
+    "systemPayload": {"uiEvent": {"event.name": "qwen-code.api_error", "error_message": "no mood"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("reader", "turn", "stop", "marks"),
+    [
+        (
+            claude_transcript,
+            [_claude("user", "Do it"), _claude("assistant", "I do it.")],
+            "interrupted",
+            [_claude("user", "[Request interrupted by user for tool use]")],
+        ),
+        (
+            claude_transcript,
+            [_claude("user", "Do it")],
+            "error",
+            [_claude("assistant", "no mood", isApiErrorMessage=True)],
+        ),
+        (
+            codex_transcript,
+            [_codex("user", "Do it"), _codex("assistant", "I do it.")],
+            "interrupted",
+            [
+                _codex("user", "<turn_aborted>\nThe user did it."),
+                {"type": "event_msg", "payload": {"type": "turn_aborted", "reason": "interrupted"}},
+            ],
+        ),
+        (
+            codex_transcript,
+            [_codex("user", "Do it")],
+            "error",
+            [{"type": "event_msg", "payload": {"type": "task_complete", "error": {"message": "no mood"}}}],
+        ),
+        (
+            gemini_transcript,
+            [{"id": "1", "type": "user", "content": [{"text": "Do it"}]}],
+            "error",
+            [
+                {"$set": {"messages": [{"id": "0", "type": "user", "content": "<session_context>"}]}},
+                {"id": "2", "type": "error", "content": "no mood"},
+                {"id": "3", "type": "info", "content": "Press F12"},
+            ],
+        ),
+        (qwen_transcript, [_qwen(0, "user", "Do it"), _qwen(1, "assistant", "I do it.")], "error", [_QWEN_FAILED]),
+    ],
+)
+def test_a_turn_that_came_to_nothing_says_so_until_it_goes_on(
+    reader: Any, turn: list[dict[str, Any]], stop: str, marks: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    path = tmp_path / "session-a.jsonl"
+    assert _turn(reader, path, turn).stop == "end"
+    stopped = _turn(reader, path, [*turn, *marks])
+    assert (stopped.prompt, stopped.stop, stopped.error) == ("Do it", stop, "no mood" if stop == "error" else "")
+    for again in (turn[0], turn[-1]):
+        now = again | {key: f"{again[key]} again" for key in ("uuid", "id") if key in again}
+        if "parentUuid" in again:
+            now["parentUuid"] = "2"
+        after = _turn(reader, path, [*turn, *marks, now])
+        assert (after.stop, after.error) == ("end", "")
+
+
+def test_a_turn_of_opencode_ends_by_its_person_or_its_model(tmp_path: Path) -> None:
+    for folder in ("message/s", "part/a", "part/b", "part/c"):
+        (tmp_path / folder).mkdir(parents=True)
+
+    def write(name: str, value: dict[str, Any]) -> None:
+        (tmp_path / f"{name}.json").write_text(json.dumps(value), "utf-8")
+
+    write("message/s/a", {"role": "user"})
+    write("part/a/1", {"type": "text", "text": "Do it"})
+    place = opencode_transcript.OpenCodeFiles(tmp_path, "s", database=False)
+    for error, stop, why in (
+        ({}, "end", ""),
+        ({"name": "MessageAbortedError"}, "interrupted", ""),
+        ({"name": "APIError", "data": {"message": "no mood"}}, "error", "no mood"),
+    ):
+        write("message/s/b", {"role": "assistant", "error": error})
+        write("part/b/1", {"type": "text", "text": "I do it."})
+        turn = turn_of(opencode_transcript.read(place))
+        assert turn is not None and (turn.answer, turn.stop, turn.error or why) == ("I do it.", stop, why or turn.error)
+    write("message/s/c", {"role": "assistant"})
+    state = {"status": "error", "error": "The user rejected permission to use this tool."}
+    write("part/c/1", {"type": "tool", "callID": "1", "tool": "bash", "state": state})
+    refused = turn_of(opencode_transcript.read(place))
+    assert refused is not None and refused.stop == "interrupted"
 
 
 def test_the_answer_of_a_turn_is_what_was_said_since_its_last_call() -> None:

@@ -446,9 +446,11 @@ class AgentFollower:
             now, last, written = "", written, None
             if status.known.rests:
                 turn = written = await self._new_turn(row, began)
-                if turn is not None and turn.over and turn.answer.strip() and (turn.final or turn == last):
+                failed = turn is not None and turn.stop == "error"
+                told = turn is not None and turn.over and bool(turn.answer.strip())
+                if turn is not None and (failed or told) and (turn.final or turn == last):
                     self._start_count(key, row)
-                    self._publish_turn(session, row, turn)
+                    self._publish_turn(session, row, turn, "error" if failed else "end")
                     return
                 if turn is not None:
                     continue  # it is not done, whatever its screen shows
@@ -490,12 +492,12 @@ class AgentFollower:
             return
         asked = session.last_input
         last = await self._last_turn(row, spell.began)
-        turn = last if last is not None and last.answer.strip() else None
+        stop = last.stop if last is not None and not spell.doubted else "end"
+        turn = last if last is not None and (last.answer.strip() or stop == "error") else None
         if status is not None and self._statuses.get(key) is status and _goes_on(status.known, turn):
             later = self._worked.get(row.id, spell)
             self._worked[row.id] = _Spell(min(spell.began, later.began), doubted=spell.doubted and later.doubted)
             return  # it only looked idle for a moment
-        stop = "interrupted" if last is not None and last.stopped and not spell.doubted else "end"
         if turn is not None:
             self._start_count(key, row)
             self._publish_turn(session, row, turn, stop)
@@ -516,7 +518,7 @@ class AgentFollower:
         for _ in range(_WRITTEN_LOOKS):  # some programs write it down a moment after they show it
             turn = await self._new_turn(row, began)
             now = self._context.rows.get(row.id)
-            if now is None or not now.external_id or (turn is not None and (turn.over or turn.stopped)):
+            if now is None or not now.external_id or (turn is not None and (turn.over or turn.stop != "end")):
                 break
             await asyncio.sleep(_WRITTEN_EVERY)
         return turn
@@ -534,11 +536,13 @@ class AgentFollower:
         """Publish a turn's answer, once."""
         if not self._told.get(row.id, _NOTHING_TOLD).is_of(turn):
             session.forget_input()
-            self._answered(row.id, turn.answer, "transcript", turn.message, stop)
+            self._answered(row.id, turn.answer, "transcript", turn.message, stop, turn.error)
 
-    def _answered(self, agent: str, text: str, source: AnswerSource, message: str = "", stop: Stop = "end") -> None:
+    def _answered(
+        self, agent: str, text: str, source: AnswerSource, message: str = "", stop: Stop = "end", error: str = ""
+    ) -> None:
         self._told[agent] = _ToldAnswer(text, time.time(), message)
-        event = TurnFinished(agent=agent, session="", turn="", stop=stop, text=text, source=source)
+        event = TurnFinished(agent=agent, session="", turn="", stop=stop, text=text, error=error, source=source)
         self._context.bus.publish(event)
 
     async def _bind_late(self, key: _Key, row: AgentRow) -> None:

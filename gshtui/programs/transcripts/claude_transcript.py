@@ -31,6 +31,8 @@ from gshtui.system.json_types import obj, objects, seq, string
 PROGRAM = "claude"
 TIMED = True
 _SLUG_LENGTH = 200
+_INTERRUPTED = "[Request interrupted by user"
+"""How the message begins that stands where a person has stopped a turn."""
 
 
 def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> Path | None:
@@ -143,11 +145,18 @@ def _note(book: TranscriptBuilder, record: dict[str, Any]) -> None:
     content = message.get("content")
     summary = bool(record.get("isCompactSummary"))
     words_are: BlockKind = "summary" if summary else "carried" if record.get("isMeta") else "text"
+    text = content if isinstance(content, str) else "".join(string(part.get("text")) for part in objects(content))
+    interrupted = role == "user" and text.startswith(_INTERRUPTED)
+    if interrupted:
+        words_are = "carried"
     if isinstance(content, str):
         book.add_text(role, content, at, id, kind=words_are)
-        return
     for part in seq(content):
         _part(book, obj(part), role, at, id, words_are)
+    if interrupted:
+        book.note_stop("interrupted")
+    elif record.get("isApiErrorMessage"):
+        book.note_stop("error", text)
 
 
 def _part(book: TranscriptBuilder, part: dict[str, Any], role: str, at: float, id: str, words_are: BlockKind) -> None:

@@ -33,6 +33,8 @@ _LOOKED_AT = 400
 """Newest transcripts that are opened to find a folder's, when no id is known."""
 _HELPED = "<subagent_notification>"
 """How the message starts that tells of a helper's end."""
+_ABORTED = "<turn_aborted>"
+"""How the message starts that stands where a person has stopped a turn."""
 _OURS = (
     "<environment_context>",
     "<user_instructions>",
@@ -40,6 +42,7 @@ _OURS = (
     "# AGENTS.md instructions",
     "<INSTRUCTIONS>",
     _HELPED,
+    _ABORTED,
 )
 """How messages start that the program sends as the user's although nobody typed them."""
 _TURN_MARKS = {"task_started": False, "task_complete": True, "turn_aborted": True}
@@ -165,6 +168,10 @@ class _Reader:
             self._helpers -= helpers
         if kind in _TURN_MARKS:
             self.book.transcript.ended = _TURN_MARKS[kind]
+        if kind == "turn_aborted":
+            self.book.note_stop("interrupted")
+        elif error := obj(payload.get("error")):
+            self.book.note_stop("error", string(error.get("message")))
         if kind == "task_started":
             self.book.transcript.plan = ""
         if kind == "item_completed" and item.get("type") == "Plan":
@@ -226,6 +233,8 @@ class _Reader:
                 typed = role != "user" or not text.lstrip().startswith(_OURS)
                 kind: BlockKind = "text" if typed else "carried"
                 self.book.add_text(role, text, at, id, kind=kind)
+            if role == "user" and text.startswith(_ABORTED):
+                self.book.note_stop("interrupted")
 
 
 def _output(value: object) -> str:

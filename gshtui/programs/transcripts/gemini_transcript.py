@@ -35,6 +35,8 @@ from gshtui.programs.transcripts.program_transcript import (
 from gshtui.system.json_types import obj, objects, seq, string
 
 PROGRAM = "gemini"
+_UNANSWERED = "unanswered"
+"""Key of a prompt that is sent no more."""
 TIMED = True
 _LOOKED_AT = 60
 _CLEARED_WITHIN = 10.0
@@ -158,8 +160,12 @@ def read(path: Path, most: int = MOST_BYTES) -> ProgramTranscript:
 
 
 def _replayed(found: Iterator[dict[str, Any]]) -> list[Any]:
-    """The messages that result from a file of lines."""
+    """The messages that result from a file of lines, with the prompts that got no answer.
+
+    Where its model fails, it writes all messages anew without the prompt, and the error behind them.
+    """
     messages: dict[str, Any] = {}
+    unanswered: dict[str, Any] = {}
     for record in found:
         if id := string(record.get("$rewindTo")):
             names = list(messages)
@@ -168,8 +174,13 @@ def _replayed(found: Iterator[dict[str, Any]]) -> list[Any]:
         elif "$set" in record:
             batch = objects(obj(record["$set"]).get("messages"))
             if batch:
+                last = obj(next(reversed(messages.values()), None))
+                unanswered = last | {_UNANSWERED: True} if last.get("type") == "user" else {}
                 messages = {string(message.get("id")) or str(n): message for n, message in enumerate(batch)}
         elif id := string(record.get("id")):
+            asked = string(unanswered.get("id"))
+            if record.get("type") == "error" and asked and asked not in messages:
+                messages[asked] = unanswered
             messages[id] = record
     return list(messages.values())
 
@@ -181,7 +192,7 @@ def _note(book: TranscriptBuilder, message: dict[str, Any], place: int) -> None:
         case "user":
             # After a turn that was called off both are one message, and it takes a conversation of that alone for none.
             kind: BlockKind = "carried" if text.lstrip().startswith(_OURS) else "text"
-            book.add_text("user", text, at, id, kind=kind)
+            book.add_text("user", text, at, id, kind=kind, pruned=_UNANSWERED in message)
         case "gemini":
             book.add_request(id, at, string(message.get("model")), usage_of(message.get("tokens")))
             for thought in objects(message.get("thoughts")):
@@ -190,6 +201,8 @@ def _note(book: TranscriptBuilder, message: dict[str, Any], place: int) -> None:
             book.add_text("assistant", text, at, id)
             for call in objects(message.get("toolCalls")):
                 _call(book, call, at, id)
+        case "error":
+            book.note_stop("error", text)
         case _:
             pass  # what the program told its user is not sent
 

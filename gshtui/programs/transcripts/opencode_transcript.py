@@ -33,6 +33,8 @@ from gshtui.system.json_types import obj, parse_foreign_json, seq, string
 
 PROGRAM = "opencode"
 TIMED = True
+_REFUSED = "The user rejected permission"
+"""How the result of a call begins with which a refusal ends a turn."""
 _CLEARED = "[Old tool result content cleared]"
 _MOST = 20_000
 """Messages that are read of one conversation: the newest."""
@@ -243,11 +245,13 @@ def _note(book: TranscriptBuilder, message: _Message) -> None:
     if info.get("role") != "assistant":
         return
     error = obj(info.get("error"))
+    why = string(obj(error.get("data")).get("message")) or string(error.get("name"))
     if not info.get("summary"):
-        why = string(obj(error.get("data")).get("message")) or string(error.get("name"))
         book.add_request(id, at, string(info.get("modelID")), usage_of(info.get("tokens")), why)
     for part in message.parts:
         _part(book, part, at, id, bool(info.get("summary")))
+    if error:
+        book.note_stop("interrupted" if error.get("name") == "MessageAbortedError" else "error", why)
 
 
 def _part(book: TranscriptBuilder, part: dict[str, Any], at: float, id: str, summary: bool) -> None:
@@ -267,7 +271,10 @@ def _part(book: TranscriptBuilder, part: dict[str, Any], at: float, id: str, sum
                 said = string(state.get("output")) or plain_json(seq(state.get("output")))
                 book.add_result(call, _CLEARED if cleared else said, at, id, pruned=cleared)
             elif state.get("status") == "error":
-                book.add_result(call, string(state.get("error")), at, id)
+                why = string(state.get("error"))
+                book.add_result(call, why, at, id)
+                if why.startswith(_REFUSED):
+                    book.note_stop("interrupted")
         case _:
             pass
 

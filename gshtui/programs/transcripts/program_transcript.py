@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -119,7 +119,7 @@ class TranscriptEntry(msgspec.Struct, frozen=True):
     call: str = ""
     path: str = ""
     pruned: bool = False
-    """The program sends a placeholder in its place."""
+    """The program sends it no more, or a placeholder in its place."""
 
 
 class RequestMark(msgspec.Struct, frozen=True):
@@ -135,6 +135,10 @@ class RequestMark(msgspec.Struct, frozen=True):
     compacted: bool = False
     """The first one after the program made a summary."""
     error: str = ""
+
+
+TurnStop = Literal["end", "interrupted", "error"]
+_GOES_ON = ("text", "thinking", "tool_call")
 
 
 class ProgramTranscript(msgspec.Struct):
@@ -157,6 +161,10 @@ class ProgramTranscript(msgspec.Struct):
     """Helpers that it has started are at work, whether its turn is over or not."""
     plan: str = ""
     """The plan that its last turn has proposed, where that is no call."""
+    stop: TurnStop = "end"
+    """How its last turn ends, if nothing follows."""
+    error: str = ""
+    """Why its model failed, if so."""
 
 
 class TranscriptBuilder:
@@ -169,16 +177,17 @@ class TranscriptBuilder:
         self._tools: dict[str, tuple[str, str]] = {}
         self._marks: dict[str, int] = {}
 
-    def add_text(self, role: str, text: str, at: float, message: str, *, kind: BlockKind = "text") -> None:
+    def add_text(
+        self, role: str, text: str, at: float, message: str, *, kind: BlockKind = "text", pruned: bool = False
+    ) -> None:
         """A message; a person's message starts a turn."""
         if not text.strip():
             return
         if role == "user" and kind == "text":
             self._turn += 1
         source = {"user": "you", "assistant": self.transcript.program}.get(role, role)
-        self._add(
-            TranscriptEntry(kind, role, "summary" if kind == "summary" else source, text, at, message, self._turn)
-        )
+        source = "summary" if kind == "summary" else source
+        self._add(TranscriptEntry(kind, role, source, text, at, message, self._turn, pruned=pruned))
 
     def add_thinking(self, text: str, at: float, message: str) -> None:
         """A piece of reasoning that can be read."""
@@ -200,6 +209,10 @@ class TranscriptBuilder:
     def add_picture(self, kind: BlockKind, what: str, at: float, message: str, role: str = "user") -> None:
         """Content that is not text; its bytes are not kept."""
         self._add(TranscriptEntry(kind, role, what, f"[{what}]", at, message, self._turn))
+
+    def note_stop(self, stop: TurnStop, error: str = "") -> None:
+        """Note that the turn ends here, unless more of it follows: by its person, or since its model failed."""
+        self.transcript.stop, self.transcript.error = stop, error
 
     def clear(self) -> None:
         """Note a summary: nothing before it is sent any more."""
@@ -249,6 +262,8 @@ class TranscriptBuilder:
                 entry.pruned,
             )
         self.transcript.entries.append(entry)
+        if entry.kind in _GOES_ON:
+            self.note_stop("end")
 
 
 _PATHS = ("file_path", "filePath", "notebook_path", "absolute_path", "path", "file", "dir_path")

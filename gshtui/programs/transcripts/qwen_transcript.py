@@ -30,6 +30,7 @@ from gshtui.programs.transcripts.program_transcript import (
 from gshtui.system.json_types import obj, objects, seq, string
 
 PROGRAM = "qwen"
+_EVENT, _FAILED = "event.name", "qwen-code.api_error"
 TIMED = True
 RESPONSE = "qwen-code.api_response"
 """The event that notes what one request used."""
@@ -100,6 +101,8 @@ def _note(book: TranscriptBuilder, record: dict[str, Any]) -> None:
         for place, content in enumerate(map(obj, kept)):
             role = "assistant" if content.get("role") == "model" else "user"
             _content(book, content, role, at, id, "carried" if place else "summary")
+    elif kind == "system" and (event := obj(obj(record.get("systemPayload")).get("uiEvent"))).get(_EVENT) == _FAILED:
+        book.note_stop("error", string(event.get("error_message")))
     elif kind == "assistant":
         book.add_request(id, at, string(record.get("model")), usage_of(record.get("usageMetadata")))
         _content(book, message, "assistant", at, id, "text")

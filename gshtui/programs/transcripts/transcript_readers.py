@@ -19,6 +19,7 @@ from gshtui.programs.transcripts.program_transcript import (
     ProgramTranscript,
     TranscriptEntry,
     TranscriptQuery,
+    TurnStop,
 )
 
 _PROGRAMS = ("aider", "claude", "cline", "codex", "gemini", "opencode", "qwen", "vibe")
@@ -78,21 +79,9 @@ def transcript_file(wanted: TranscriptQuery, environ: Mapping[str, str]) -> Path
     return found if isinstance(found, Path) else None
 
 
-_STOPS = ("[Request interrupted by user", "<turn_aborted>")
-"""How messages begin that Claude and Codex add where a person has stopped a turn."""
-_REFUSED = "The user rejected permission"
-"""How the result of a call begins with which a refusal ends a turn of OpenCode."""
-
-
 def _is_said(entry: TranscriptEntry) -> bool:
     """Whether a person said this; programs add messages of their own at the start."""
-    return entry.role == "user" and entry.kind == "text" and not entry.text.startswith(_STOPS)
-
-
-def _tells_stop(entry: TranscriptEntry) -> bool:
-    if entry.kind == "tool_result":
-        return entry.text.startswith(_REFUSED)
-    return entry.role == "user" and entry.kind == "text" and entry.text.startswith(_STOPS)
+    return entry.role == "user" and entry.kind == "text"
 
 
 class TurnText(msgspec.Struct, frozen=True):
@@ -120,8 +109,10 @@ class TurnText(msgspec.Struct, frozen=True):
     """The transcript, where it is one file."""
     helped: bool = False
     """Helpers that the program has started are at work."""
-    stopped: bool = False
-    """A person interrupted it, as its transcript says."""
+    stop: TurnStop = "end"
+    """How it ended, where it did, as its transcript says."""
+    error: str = ""
+    """Why its model failed, if so."""
 
     def answers(self, text: str) -> bool:
         """Whether this text is what was asked, however its white space was changed on the way."""
@@ -205,13 +196,12 @@ def turn_of(found: ProgramTranscript, *, timed: bool = False) -> TurnText | None
         return None
     said: list[str] = []
     answer: list[str] = []
-    over = stopped = False
+    over = False
     for entry in found.entries[begun + 1 :]:
-        stopped = stopped or _tells_stop(entry)
         if entry.role == "assistant" and entry.kind == "text":
             said.append(entry.text.strip("\n"))
             answer = [*(answer if over else ()), said[-1]]  # what it said before it went to work is not its answer
-            over, stopped = True, False
+            over = True
         elif entry.kind in ("tool_call", "tool_result"):
             over = False
     first = found.entries[begun]
@@ -230,5 +220,6 @@ def turn_of(found: ProgramTranscript, *, timed: bool = False) -> TurnText | None
         final,
         timed,
         helped=found.helped,
-        stopped=stopped,
+        stop=found.stop,
+        error=found.error,
     )
