@@ -306,6 +306,10 @@ class PromptAgent:
         """Prompts in the queue that start by themselves."""
         return len(self._inbox)
 
+    async def keep_prompts(self) -> None:
+        """Return once the record has what was sent."""
+        await self._inbox.written()
+
     def cease(self) -> None:
         """Start nothing from now on: no request, no tool. The turn in progress ends; what waits stays in the record."""
         self._inbox.close()

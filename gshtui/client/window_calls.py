@@ -62,7 +62,7 @@ class WindowCalls:
         raise NotImplementedError
 
     async def drained(self) -> None:
-        """Wait until the hub has handled all that was published so far."""
+        """Wait until the hub has handled all that was published so far, and its record has the prompts."""
         await self._ask("drained")
 
     # Commands
@@ -112,6 +112,10 @@ class WindowCalls:
     async def newer_messages(self, session: str, after: int) -> list[Any]:
         """As `Hub.newer_messages`."""
         return await self._ask("newer_messages", session=session, after=after)
+
+    async def known_prompts(self, prompts: Sequence[str]) -> list[str]:
+        """As `Hub.known_prompts`."""
+        return await self._ask("known_prompts", prompts=list(prompts))
 
     async def last_turn(self, session: str) -> TurnStarted | TurnFinished | None:
         """As `Hub.last_turn`."""

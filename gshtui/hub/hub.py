@@ -369,6 +369,10 @@ class Hub:
         """
         return [] if self.store is None else await self.store.messages.read_after(session, after, limit)
 
+    async def known_prompts(self, prompts: Sequence[str]) -> list[str]:
+        """Those of some prompts of this moment that the record has. Raises `StoreError`: it cannot be read."""
+        return [] if self.store is None else await self.store.queue.known(prompts)
+
     async def last_turn(self, session: str) -> TurnStarted | TurnFinished | None:
         """The end of a conversation's last turn, or its beginning if it has no end; `None`: there was none. Raises
         `StoreError`: the store cannot read it.
@@ -390,6 +394,13 @@ class Hub:
         """Whether a turn of an agent of this process is in progress."""
         agent = self.local_agent(name)
         return agent is not None and agent.working
+
+    async def keep_prompts(self) -> None:
+        """Return once the record has what the agents of this process were sent."""
+        for agent in self.roster or ():
+            await agent.keep_prompts()
+        if self.relay is not None and self.relay.unreached is not None:
+            await self.relay.unreached.written()
 
     async def settle_agents(self) -> None:
         """Return once the files are kept as the last turns of this process's agents have left them."""

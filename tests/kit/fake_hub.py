@@ -236,6 +236,8 @@ class FakeHub:
     """Value → what is asked about it."""
     results: Mapping[Any, Any] = field(default_factory=dict[Any, Any])
     """Value → what a call gives or raises, or what running it comes to (an `Answer`)."""
+    kept: set[str] = field(default_factory=set[str])
+    """The prompts that its record has."""
     commands: Registry | None = None
     """Real commands, for whatever they know; by default those about contexts, on `service`."""
 
@@ -283,6 +285,12 @@ class FakeHub:
         if self.fails is not None:
             raise self.fails
         self.bus.publish(HubStarted(cwd=str(self.opening.cwd), project=str(self.opening.cwd), branch="main"))
+
+    async def known_prompts(self, prompts: Sequence[str]) -> list[str]:
+        return [prompt for prompt in prompts if prompt in self.kept]
+
+    async def keep_prompts(self) -> None:
+        """They are kept by themselves."""
 
     def cease(self) -> None:
         """Nothing starts here."""

@@ -67,6 +67,7 @@ class WindowHub(WindowCalls):
 
     async def drained(self) -> None:
         await self.bus.drained()
+        await self._hub.keep_prompts()
 
     # Commands
 

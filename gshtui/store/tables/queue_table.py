@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
+from collections.abc import Sequence
 
 import msgspec
 
@@ -62,6 +63,18 @@ def waiting_in(connection: sqlite3.Connection, cwd: str) -> list[tuple[str, int]
     return [(str(session), int(number)) for session, number in found.fetchall()]
 
 
+def known_prompts(connection: sqlite3.Connection, prompts: Sequence[str]) -> list[str]:
+    """Those of some prompts of this moment that the record has: they wait, were sent, or are mail for their agent."""
+    return [prompt for prompt in prompts if connection.execute(_KNOWN, (clean_text(prompt), _RECENT)).fetchone()]
+
+
+_RECENT = 1_000
+"""Messages of all conversations among which one is that was just sent."""
+_KNOWN = """\
+SELECT 1 FROM queued_prompts WHERE prompt = ?1 UNION ALL SELECT 1 FROM mail WHERE id = ?1 UNION ALL
+SELECT 1 FROM (SELECT message FROM messages ORDER BY id DESC LIMIT ?2) WHERE message = ?1"""
+
+
 class QueueTable(Table):
     """`store.queue`: the prompts that wait."""
 
@@ -69,3 +82,4 @@ class QueueTable(Table):
     drop = Table.writes(drop_prompt)
     find_all = Table.reads(prompts_of)
     waiting_in = Table.reads(waiting_in)
+    known = Table.reads(known_prompts)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, runtime_checkable
 from weakref import WeakKeyDictionary
 
@@ -143,6 +143,10 @@ class Bridge:
         finally:
             self._up.set()
             self._garbage.begin()
+        if self.failed and (self._session or not self.refused):  # else the window ends, and takes them along
+            waiting, self._waiting = self._waiting, []
+            self._unheard += [event for event in waiting if isinstance(event, PromptSubmitted)]
+            self._give_back()
 
     async def _start(self) -> None:
         hub = await self._make_hub(self.opening)
@@ -152,9 +156,11 @@ class Bridge:
         hub.bus.subscribe(self._follow, *_FOLLOWED, name="what goes on")
         await hub.start()
         self._replacing = start_job(self._replace(hub), "the end of the hub")
+        if self._unheard:
+            self._give_back(await hub.known_prompts([sent.prompt for sent in self._unheard]))
         waiting, self._waiting = self._waiting, []
         for event in waiting:
-            hub.bus.publish(event)
+            self._tell(hub, event)
 
     async def renew(self) -> None:
         """Go on with another hub, which has the settings and variables as they are now, in the same conversation."""
@@ -174,7 +180,7 @@ class Bridge:
         self._up.clear()
         self.hub = None
         ends, self._open_ends = self._open_ends, {}
-        self.feed([*ends.values(), *self._given_back()])
+        self.feed(list(ends.values()))
         if session := elsewhere or self._session:
             self.opening = msgspec.structs.replace(self.opening, session=session)
         if elsewhere:
@@ -186,14 +192,16 @@ class Bridge:
             noticed = msgspec.structs.replace(noticed, level="warning", hint="Work in progress was interrupted.")
         self._waiting.insert(0, noticed)
         await self.start()
+        if self.failed:
+            text = f"The hub stopped, and there is no new one: {self.failed}"
+            self.feed([Noticed(level="error", text=text, hint="Open this window again to go on.")])
 
-    def _given_back(self) -> Iterable[Event]:
-        """The prompts that the hub may not have taken, each with its end."""
+    def _give_back(self, known: Collection[str] = ()) -> None:
+        """End the prompts that no hub has taken. `known`: those that the record has."""
         unheard, self._unheard = self._unheard, []
-        for sent in unheard:
-            yield sent
-            why = "The hub ended before it took this."
-            yield PromptWithdrawn(prompt=sent.prompt, agent=sent.agent, text=sent.text, why=why)
+        why = "The hub ended before it took this."
+        for sent in (one for one in unheard if one.prompt not in known):
+            self.feed([sent, PromptWithdrawn(prompt=sent.prompt, agent=sent.agent, text=sent.text, why=why)])
 
     def _follow(self, batch: Sequence[Event]) -> None:
         """Know what would have to be ended if the hub ended."""
@@ -258,11 +266,14 @@ class Bridge:
             return True
         if self.hub is None or self.failed:
             return False
-        self.hub.bus.publish(event)
+        self._tell(self.hub, event)
+        return True
+
+    def _tell(self, hub: WindowCalls, event: Event) -> None:
         if isinstance(event, PromptSubmitted):
             self._unheard.append(event)
-        self._expect_answer(self.hub)
-        return True
+        hub.bus.publish(event)
+        self._expect_answer(hub)
 
     def _expect_answer(self, hub: WindowCalls) -> None:
         if self._answer is None or self._answer.done():
@@ -270,7 +281,7 @@ class Bridge:
             self.expecting(self._answer)
 
     async def _hear(self, hub: WindowCalls) -> None:
-        """Wait until the hub has taken what was published."""
+        """Wait until the hub has taken what was published; its record then has the prompts."""
         with contextlib.suppress(HubLost):
             while True:
                 taken = len(self._unheard)
