@@ -6,6 +6,7 @@ Neither draws nor knows tmux.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -120,8 +121,11 @@ class TerminalFeature(Feature):
             self.run_work(self._make_readable(row.id), "questions")
 
     async def _make_readable(self, agent: str) -> None:
-        row = await self.terminals.row(agent)
-        await self.terminals.terminal_of(row).make_readable()
+        from gshtui.tmux.tmux_errors import TmuxError
+
+        with contextlib.suppress(NotReady, TerminalError, TmuxError):  # its tab says so once it is opened
+            row = await self.terminals.row(agent)
+            await self.terminals.terminal_of(row).make_readable()
 
     async def _show(self, message: OpenTerminal) -> bool:
         from gshtui.tmux.tmux_errors import TmuxError
