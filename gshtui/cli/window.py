@@ -145,10 +145,10 @@ def _asked(opening: Opening, cwd: str, alone: bool) -> OpenRequest:
 
 
 def _is_first() -> bool:
-    """Whether nobody has used it here: the hub that is about to start makes its record at once."""
+    """Whether nobody has connected a model here yet, or said that there is to be none."""
     from gshtui.settings import paths
 
-    return not (paths.config_file().exists() or (paths.data_dir(create=False) / "gsh.db").exists())
+    return not (paths.config_file().exists() or paths.set_up_file(create=False).exists())
 
 
 def _dial(asked: OpenRequest) -> HubDial:

@@ -127,6 +127,11 @@ def config_file() -> Path:
     return config_dir() / "config.toml"
 
 
+def set_up_file(*, create: bool = True) -> Path:
+    """Is there once a model was connected, or the offer to connect one was answered. Raises `FolderError`."""
+    return data_dir(create=create) / "set-up"
+
+
 def logs_dir(*, create: bool = True) -> Path:
     """Folder of logs and crash reports. Raises `FolderError`."""
     folder = state_dir(create=create) / "logs"

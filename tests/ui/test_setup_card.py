@@ -20,7 +20,7 @@ from gshtui.providers import kept_key
 from gshtui.providers.keyring_key import keyring_key
 from gshtui.providers.port import ProviderError
 from gshtui.providers.wire.provider_errors import ErrorOrigin, unreachable
-from gshtui.settings import git_info
+from gshtui.settings import git_info, paths
 from gshtui.settings.loader import load
 from gshtui.ui.conversation.first_step import LARGE, first_step, from_home
 from gshtui.ui.kit.widgets.dialogs import AskedChoice, InputScreen, Picker, PickerChoice
@@ -425,8 +425,8 @@ async def test_what_is_no_key_is_seen_and_comes_back_to_the_input(words: str, le
         assert app.screen is app.bench and app.bench.input.text == left
 
 
-@pytest.mark.parametrize("key", ["enter", "x"])
-async def test_an_enter_with_nothing_to_send_does_not_cost_the_card(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("key", ["enter", "escape", "x"])
+async def test_a_key_with_nothing_to_do_does_not_cost_the_card(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     app = Window(answers={"config show": Answer(ShownSettings(load(Path.cwd()), ""))})
     app.is_first = True
     pressed, choices = asyncio.Event(), SetupCard._choices  # pyright: ignore[reportPrivateUsage]
@@ -439,13 +439,20 @@ async def test_an_enter_with_nothing_to_send_does_not_cost_the_card(key: str, mo
     async with app.run_test(size=(100, 40)) as pilot:
         await pilot.press(key)
         pressed.set()
-        if key == "enter":
+        if key != "x":
             await shows(pilot, CardScreen)
+            assert not paths.set_up_file().exists(), "a window that is closed now shows it again at its next start"
+            await app.screen.run_action("dismiss")
+            assert app.screen is not app.bench, "that key was pressed before it was there"
+            await pilot.press("escape")
+            await carried_out(app)
+            assert app.screen is app.bench and paths.set_up_file().exists()
         else:
             await app.workers.wait_for_complete()
             await pilot.pause()
             await carried_out(app)
             assert app.screen is app.bench and app.bench.input.text == "x"
+            assert not paths.set_up_file().exists(), "nobody has seen it"
 
 
 @pytest.mark.parametrize(("height", "shown"), [(40, 6), (24, 4)])

@@ -110,12 +110,12 @@ def test_every_command_is_loaded_from_the_module_that_the_list_names() -> None:
 
 
 @pytest.mark.parametrize("used", [False, True])
-def test_whether_it_is_the_first_start_is_known_before_its_hub_begins(
+def test_it_is_the_first_start_until_a_model_was_connected_or_refused(
     used: bool, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = paths.data_dir(create=True) / "gsh.db"
     if used:
-        record.touch()
+        paths.set_up_file().touch()
     seen: list[bool] = []
 
     def run(*_: object, is_first: bool, **__: object) -> int:

@@ -7,6 +7,7 @@ notifications; also when it was typed in the chat. Personas and profiles are edi
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 from collections.abc import Callable, Coroutine, Sequence
@@ -48,7 +49,7 @@ class SettingsFeature(Feature):
     def __init__(self, window: SettingsHost) -> None:
         super().__init__(window)
         self._host = window
-        self.setup: asyncio.Task[None] | None = None
+        self.setup: asyncio.Task[Any] | None = None
         """What goes on with the card of the first start."""
         self._screen: SettingsScreen | None = None
         self._loaded: Loaded | None = None
@@ -99,9 +100,14 @@ class SettingsFeature(Feature):
 
     def offer_setup(self, *, unless: Callable[[], object] = bool) -> None:
         """Show the card for a first model where none is connected, see `SetupCard.show`."""
-        self._set_up(self._card().show(unless=unless, only_first=True))
+        self._set_up(self._offer(unless))
 
-    def _set_up(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _offer(self, unless: Callable[[], object]) -> None:
+        if await self._card().show(unless=unless, only_first=True):
+            with contextlib.suppress(OSError):  # then it is offered again
+                await asyncio.to_thread(lambda: paths.set_up_file().touch(mode=0o600))
+
+    def _set_up(self, work: Coroutine[Any, Any, Any]) -> None:
         """Go on with this while the person answers, in place of what was begun before."""
         if self.setup is not None:
             self.setup.cancel()

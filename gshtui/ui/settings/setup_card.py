@@ -8,8 +8,10 @@ one that comes letter by letter, and what only may be one, once `enter` ends it.
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import shutil
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +23,7 @@ from textual.widgets import Input
 from gshtui.bus.events.agent_events import ModelChangeRequested
 from gshtui.system.tasks import cancel_and_wait
 from gshtui.text import units
+from gshtui.ui.kit.textual.typed_app import pressed_at
 from gshtui.ui.kit.widget_messages import StartAgent
 from gshtui.ui.kit.widgets.dialogs import InputScreen, Picker, PickerChoice, YesKeys
 
@@ -71,6 +74,13 @@ class CardScreen(Picker):
         """Characters that were handed on."""
         self._before = 0
         """Characters that were typed when this was filled before."""
+        self._drawn = math.inf
+
+    def on_mount(self) -> None:
+        self.call_after_refresh(self._is_drawn)
+
+    def _is_drawn(self) -> None:
+        self._drawn = time.monotonic()
 
     def fill(self) -> None:
         from gshtui.settings.known_providers import KEY_BEGINNINGS, may_become_key
@@ -103,6 +113,8 @@ class CardScreen(Picker):
         """Leave it. What is typed goes on in the input, unless it is a key."""
         from gshtui.text.secret_shapes import without_tokens
 
+        if (pressed_at(self) or math.inf) < self._drawn:
+            return  # who pressed this had not seen it
         if not self._given and without_tokens(self.words) == self.words:
             self._typed_words(self.words)
         await super().action_dismiss(result)
@@ -187,8 +199,8 @@ class SetupCard:
         self._commands: dict[str, str] = {}
         """The command of each program that is installed, by its profile."""
 
-    async def show(self, *, unless: Callable[[], object] = bool, only_first: bool = False) -> None:
-        """Show it until something is connected, or it is left.
+    async def show(self, *, unless: Callable[[], object] = bool, only_first: bool = False) -> bool:
+        """Show it until something is connected, or it is left; whether it need not be shown by itself any more.
 
         Args:
             unless: it is not shown if this is true once it is known what to offer: the person has begun to type.
@@ -196,12 +208,14 @@ class SetupCard:
         """
         while True:
             connected, choices = await self._choices()
-            if unless() or (only_first and (connected or not await self._wanted())):
-                return
+            if only_first and (connected or not await self._wanted()):
+                return connected
+            if unless():
+                return False
             title = "Set up" if connected else "Connect a model"
             chosen = await self._answer(CardScreen(title, choices, self._host.write, self._take))
             if chosen is None or await self._carry_out(chosen):
-                return
+                return True
             unless = bool
 
     def _take(self, key: str) -> None:

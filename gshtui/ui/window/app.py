@@ -66,6 +66,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Feature)
 R = TypeVar("R")
+_BY_CHANCE = ("enter", "escape")
 _SIGNS = {"slash": "/", "exclamation_mark": "!", "at": "@", "number_sign": "#"}
 """What begins a command, a shell line, a mention or a note, by Textual's name."""
 
@@ -101,7 +102,7 @@ class Workbench(ThemedApp[int], AppBase):
         self._presses = 0
         """Keys, pastes and clicks so far."""
         self._began = False
-        """One of them was more than an enter with nothing to send."""
+        """One of them was more than an enter with nothing to send, or an escape with nothing to leave."""
         self._backed_at = -1
         """The press at which escape last found nothing to leave, in an empty input."""
         self._is_there = False
@@ -269,7 +270,7 @@ class Workbench(ThemedApp[int], AppBase):
 
     async def route_key(self, event: Typed) -> None:
         key = event.key if isinstance(event, events.Key) else ""
-        self._pressed(by_chance=key == "enter" and not self.input_text, dismisses=key == "escape")
+        self._pressed(by_chance=key in _BY_CHANCE and not self.input_text, dismisses=key == "escape")
         await super().route_key(event)
 
     def _pressed(self, *, by_chance: bool = False, dismisses: bool = False) -> None:

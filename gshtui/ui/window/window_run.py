@@ -40,7 +40,7 @@ def run(
         hub: the connection to the resident hub, which is being made.
         own: makes the resident hub, if it is to be in this process.
         first_frame: the frame that `first_frame.paint` has put on the terminal; taken over, or abandoned on failure.
-        is_first: nobody has used it here before.
+        is_first: nobody has connected a model here yet, or said that there is to be none.
     """
     gc.disable()  # the bridge turns it on again once everything is loaded
     free_alt_digits()
