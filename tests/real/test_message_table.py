@@ -162,6 +162,9 @@ async def test_a_conversation_takes_its_title_from_the_first_prompt_unless_it_ha
         await store.sessions.update(info.id, title="The\x1b[1m failure", model="m2")
         changed = await store.sessions.find(info.id)
         assert (changed.title, changed.model, changed.provider) == ("The failure", "m2", "")
+        with_key = await _session(store)
+        await store.messages.append(with_key.id, numbered_prompt(1, f"deploy with ghp_{'a1' * 18} now"))
+        assert (await store.sessions.find(with_key.id)).title == "deploy with [redacted] now", "lists are looked over"
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from gshtui.store.engine.table import Table
 from gshtui.store.tables.hold_table import hold_of
 from gshtui.store.tables.queue_table import WAITS
 from gshtui.system.ids import new_id
+from gshtui.text.secret_shapes import without_tokens
 
 TITLE_LENGTH = 80
 _DIGITS = 3
@@ -369,9 +370,10 @@ def next_seq(connection: sqlite3.Connection, session: str, title: str) -> int:
 
 
 def title_of(text: str) -> str:
-    """The first non-blank line, shortened to fit on one line of a list."""
+    """The first non-blank line without secrets, shortened to fit on one line of a list."""
     for line in _ESCAPES.sub("", text).splitlines():
-        words = " ".join("".join(char if char.isprintable() else " " for char in line[:2_000]).split())
+        line = without_tokens(line[:2_000])
+        words = " ".join("".join(char if char.isprintable() else " " for char in line).split())
         if words:
             return words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1].rstrip() + "…"
     return ""
