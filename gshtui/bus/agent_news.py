@@ -102,7 +102,7 @@ class AgentNews:
             return None
         words = {"done": "is done", "failed": "has failed", "lost": "is lost"}.get(event.status, event.status)
         said = event.report
-        if event.status == "failed":
+        if event.status == "failed" or (row is not None and row.kind == "cli" and not row.model):  # of its screen
             from gshtui.text.program_words import last_lines  # not before the first letter
 
             said = last_lines(said)

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 from textual.widgets import Static
 
+from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.hub_events import BranchChanged
 from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import Sandbox, Ui
-from gshtui.ui.window.header import HeaderState
+from gshtui.ui.window.header import HeaderState, reduce
 from gshtui.ui.window.own_status import options, status_data
 from tests.kit.window import Window
 
@@ -45,4 +46,7 @@ def test_options_of_tmux_hold_nothing_that_a_bar_would_expand() -> None:
     values = options(data)
     assert values["@gsh_project"] == "(rm -rf ~)" and values["@gsh_branch"] == "{pane_id}"
     assert values["@gsh_waiting"] == "0" and values["@gsh_mode"] == ""
+    asks = AgentStatusChanged(agent="main", status="waiting")
+    asking = status_data(reduce(HeaderState("aurora"), asks), "/src", "s1")
+    assert options(asking)["@gsh_status"] == "needs you" and asking["gsh"]["status"] == "waiting", "words for people"
     assert data["workspace"] == {"current_dir": "/src", "project_dir": "/src"} and data["session_id"] == "s1"

@@ -63,6 +63,12 @@ def test_the_age_of_a_status_is_that_of_its_first_report() -> None:
     assert (agents(thinking, again, tool).since, agents(thinking, again, tool).row.status_source) == (20.0, "pane")
 
 
+def test_of_a_long_answer_the_end_is_kept() -> None:
+    said = "word after word\n" * 500 + "That is all."
+    agent = agents(TurnFinished(agent="main", session="s", turn="t", stop="end", text=said))
+    assert agent.row.said == "That is all."
+
+
 def test_the_meter_shows_an_estimate_until_the_provider_has_counted() -> None:
     before = agents(assembled(1, 4_000))
     assert (before.row.context, before.exact, before.row.window) == (4_000, False, 200_000)

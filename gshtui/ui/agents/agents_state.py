@@ -309,7 +309,7 @@ def _after(agent: AgentView, event: Event) -> AgentView:
         case TurnStarted():
             return replace(agent, turn=event.turn, prompts=agent.prompts - {event.prompt})
         case TurnFinished():
-            row = replace(row, report=event.text[:2_000]) if event.text else row
+            row = replace(row, report=event.text[-2_000:]) if event.text else row
             return replace(agent, row=row, turn="")
         case _:
             return agent if row is agent.row else replace(agent, row=row)

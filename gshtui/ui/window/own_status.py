@@ -162,6 +162,7 @@ def status_data(state: HeaderState, cwd: str, session: str) -> dict[str, Any]:
             "branch": state.branch,
             "agent": row.name if row else state.front,
             "status": agent.status if agent else state.hub,
+            "state": agent.state if agent else state.hub,
             "mode": agent.mode if agent else None,
             "waiting": state.waiting,
             "agents": len(state.agents.agents),
@@ -174,7 +175,7 @@ _OPTIONS = ("@gsh_project", "@gsh_branch", "@gsh_agent", "@gsh_status", "@gsh_mo
 
 def options(data: Mapping[str, Any]) -> dict[str, str]:
     """The state as tmux's options of the pane. No `#`: a bar would expand what follows it."""
-    own = {**data["gsh"], "model": data["model"]["display_name"]}
+    own = {**data["gsh"], "status": data["gsh"]["state"], "model": data["model"]["display_name"]}
     values = {name: own[name.removeprefix("@gsh_")] for name in _OPTIONS}
     return {name: "" if value is None else str(value).replace("#", "") for name, value in values.items()}
 
