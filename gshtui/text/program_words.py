@@ -93,6 +93,14 @@ def unsaid(subject: str, detail: str) -> str:
     return rest if first.strip() and first.strip() in (subject, subject.partition(": ")[2]) else detail
 
 
+def without_beginning(subject: str, detail: str) -> str:
+    """The question without words that are cut short, where the lines about it have them whole."""
+    asks, _, words = subject.removesuffix("…").partition(" ")
+    begun = "".join(words.replace("␊", " ").split())
+    is_told = subject.endswith("…") and begun and begun in "".join(detail.split())
+    return asks if is_told else subject
+
+
 def change_wish(subject: str, diff: str) -> str:
     """What a question wants that is about this change of one file, as our own agents say it; empty: it has words that
     say more than that.

@@ -4,7 +4,7 @@ import pytest
 
 from gshtui.bus.agent_data import OpenQuestion
 from gshtui.guard.approval.question_text import program_request, question_row, question_title
-from gshtui.text.program_words import asked_line, change_wish, unsaid
+from gshtui.text.program_words import asked_line, change_wish, unsaid, without_beginning
 from gshtui.text.unified_diff import make_diff
 from tests.kit.fake_terminal import agent_row
 
@@ -83,3 +83,16 @@ def test_the_usual_words_for_a_change_of_one_file_become_ours_which_name_it_with
     said = f" {wish}" if wish else f": {subject}"
     assert question_row(request, "claude") == f"claude{said}"
     assert question_title(request, "fix", subject) == f"fix · claude{said}"
+
+
+@pytest.mark.parametrize(
+    ("subject", "detail", "said"),
+    [
+        ("bash set -e ␊ make te…", "in /src\nset -e\nmake test\nls", "bash"),
+        ("bash set -e ␊ make te…", "in /src\nset -e\nmake it", "bash set -e ␊ make te…"),
+        ("bash make test", "in /src\nmake test", "bash make test"),
+        ("Go on…", "", "Go on…"),
+    ],
+)
+def test_the_beginning_of_what_follows_whole_is_not_said_twice(subject: str, detail: str, said: str) -> None:
+    assert without_beginning(subject, detail) == said

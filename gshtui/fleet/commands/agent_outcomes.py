@@ -20,6 +20,7 @@ from gshtui.fleet.core.ports import RecoveryPlan, RevivedAgent
 from gshtui.fleet.lifecycle.fleet import Fleet
 from gshtui.guard.approval.answer_keys import ANSWERS, listed_choices
 from gshtui.text.markdown_table import bare_columns, fenced
+from gshtui.text.program_words import without_beginning
 from gshtui.text.sanitise import literal, one_line, visible
 
 if TYPE_CHECKING:
@@ -132,7 +133,8 @@ def _parts(row: AgentRow, asked: OpenQuestion) -> list[str]:
     """All that a person should read before they answer, the most important first."""
     choices = [f"{key}  {words}" for key, words in listed_choices(asked)]
     unseen = f"{asked.unseen}: `agent attach {row.id}` shows its terminal." if asked.unseen else ""
-    asks, change = f"{row.name} ({row.id}) asks: {asked.subject}", literal(asked.diff).rstrip("\n")
+    asks = f"{row.name} ({row.id}) asks: {without_beginning(asked.subject, asked.unsaid)}"
+    change = literal(asked.diff).rstrip("\n")
     return [*filter(None, (asks, asked.unsaid, change, unseen, "\n".join(choices), asked.beside))]
 
 
