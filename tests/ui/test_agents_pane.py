@@ -393,3 +393,15 @@ async def test_a_filter_ends_with_escape_or_where_one_leaves(leave: Sequence[str
         await settled(pilot)
         assert len(pane.listing.placed) == listed
         assert pane.has_focus is (leave[-1] == "escape")
+
+
+async def test_the_cursor_stays_on_an_agent_that_was_opened_by_a_filter() -> None:
+    app = Listening()
+    async with app.run_test(size=(120, 35)) as pilot:
+        pane = await begun(app, pilot, *MANY)
+        other = pane.listing.placed[-1].agent
+        await pilot.press("slash", *other.row.name, "enter", "enter")
+        await settled(pilot)
+        await pilot.press("alt+1", "alt+2")
+        await settled(pilot)
+        assert pane.has_focus and pane.chosen is not None and pane.chosen.id == other.id

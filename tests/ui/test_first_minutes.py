@@ -23,19 +23,28 @@ ANSWERS = {
     "profiles ls": Answer(PROFILES),
     "spawn": Answer(CLAUDE),
 }
+TYPED = ""
+"""Among the keys: the words are typed here, instead of first."""
 STEPS = {
     "first prompt": ("fix the test", ("enter",), 1),
     "interrupt": ("", ("escape",), 1),
     "slash command": ("/spawn cli=claude", ("enter",), 1),
     "choose a model": ("", ("f2", "down", "enter"), 3),
     "new agent": ("", ("f8", "enter"), 2),
+    "new agent with a task": ("fix it", ("f8", TYPED, "enter"), 2),
     "changes": ("", ("f5",), 1),
     "settings": ("", ("alt+g",), 1),
     "conversations": ("", ("f3",), 1),
     "keys": ("", ("question_mark",), 1),
 }
 """What is typed, the keys, and how many its best peer takes (Claude Code, Codex, OpenCode, Gemini; November 2026)."""
-RUN = {"choose a model": ChangeModel, "new agent": SpawnAgent, "changes": ListWorktrees, "settings": ShowSettings}
+RUN = {
+    "choose a model": ChangeModel,
+    "new agent": SpawnAgent,
+    "new agent with a task": SpawnAgent,
+    "changes": ListWorktrees,
+    "settings": ShowSettings,
+}
 """What the window has run then."""
 
 
@@ -63,10 +72,11 @@ async def test_no_step_takes_more_keys_than_its_best_peer(step: str) -> None:
         hub = await settled(pilot)
         if step == "interrupt":
             app.feed(*STARTED)
-        await pilot.press(*words)
-        await settled(pilot)
-        assert len(keys) <= most and not done(step, app, hub)
-        for key in keys:
-            await pilot.press(key)
+        for key in keys if TYPED in keys else (TYPED, *keys):
+            assert not done(step, app, hub)
+            await pilot.press(*(words if key == TYPED else (key,)))
             await settled(pilot)
         assert done(step, app, hub), (hub.ran, hub.said)
+        assert len([key for key in keys if key != TYPED]) <= most
+        spawned = [value for value in hub.ran if isinstance(value, SpawnAgent)]
+        assert not spawned or spawned[0].prompt == (words if TYPED in keys else "")

@@ -103,7 +103,7 @@ class AgentLifecycle:
         except FleetError as error:
             losses = [f"Can't tell what is unsaved: {error}"]
         if not parameters.now:
-            return kill_question(row, losses)
+            return kill_question(row, losses) if losses else None  # what loses nothing, an undo takes back
         agreed = calls.KillAgent(agent=row.id, yes=bool(losses), now=True)
         return Question(agreed, f"End {row.name} ({row.id}) for good?", yes="End", losses=tuple(losses))
 

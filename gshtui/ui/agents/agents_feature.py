@@ -238,10 +238,12 @@ class AgentsFeature(Feature):
         def start(chosen: str | None) -> None:
             if chosen is None:
                 return
-            form = form_of(chosen)
+            form = form_of(chosen, listed.wish)
             if listed.by_form:
                 screen = SpawnScreen(offers, form)
                 self.window.push_screen(screen, lambda wanted: self.window.perform(wanted) if wanted else None)
+            elif form.prompt:
+                self.window.perform(spawn_parameters(form, offers.programs))
             else:
                 self._start_soon(spawn_parameters(form, offers.programs))
 

@@ -300,6 +300,7 @@ class AgentsPane(Pane):
     def action_want(self, key: str) -> None:
         """Request an action on the agent under the cursor."""
         if self.chosen is not None:
+            self._chosen = self.chosen.id  # the first one is under the cursor only until one was meant
             self.post_message(self.Wanted(key, self.chosen))
 
     async def action_filter(self) -> None:

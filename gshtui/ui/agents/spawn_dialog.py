@@ -169,7 +169,10 @@ def spawn_parameters(wish: SpawnForm, programs: dict[str, str]) -> SpawnAgent:
 
 
 class SpawnList(Picker):
-    """Returns what the new agent is, to be started at once, or to be filled in first: the answer's `by_form`."""
+    """Returns what the new agent is, to be started at once, or to be filled in first: the answer's `by_form`.
+
+    Words that nothing here has are its task, `wish`.
+    """
 
     BINDINGS = [bind("spawn.form", "form")]
 
@@ -189,8 +192,17 @@ class SpawnList(Picker):
         hint = "{list.choose} to start · {spawn.form} for its task, worktree and more · {list.close} to cancel"
         super().__init__("New agent", [*own, *programs], empty="", hint=hint)
         self._offers = offers
+        self._prompt = "Type to filter, or type a task"
+        self.wish = ""
         self.by_form = False
         """The person wants to fill in the form first."""
+
+    def fill(self) -> None:
+        super().fill()
+        self.wish = self.words.strip() if self.chosen is None and not self.key else ""
+        if self.wish:
+            self.show(self._rows([PickerChoice(NATIVE, "Built-in agent", f"begins with: {self.wish}")]), "")
+            self.choices.highlighted = 0
 
     def choose(self, id: str) -> None:
         self.by_form = form_problem(form_of(id), self._offers) != ("", "")
@@ -202,10 +214,10 @@ class SpawnList(Picker):
         self.dismiss(self.chosen or NATIVE)
 
 
-def form_of(chosen: str) -> SpawnForm:
+def form_of(chosen: str, task: str = "") -> SpawnForm:
     """The form for a row of the list."""
     kind, _, persona = chosen.partition(" ")
-    return SpawnForm(kind=kind, persona=persona)
+    return SpawnForm(prompt=task, kind=kind, persona=persona)
 
 
 class SpawnScreen(Box["SpawnAgent | None"]):
@@ -226,7 +238,7 @@ class SpawnScreen(Box["SpawnAgent | None"]):
         offers = self._offers
         with Vertical(classes="dialog -form"):
             yield Static(Content("New agent"), classes="dialog-title")
-            yield TextArea(id="task", compact=True, placeholder="Task")
+            yield TextArea(self._first.prompt, id="task", compact=True, placeholder="Task")
             kinds = [
                 (f"{shown} · not installed" if value in offers.missing else shown, value)
                 for value, shown in offers.kinds
