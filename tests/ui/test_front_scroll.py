@@ -117,7 +117,7 @@ async def test_a_letter_or_escape_goes_back_to_the_end_and_interrupts_nothing(wa
 
 async def test_a_prompt_with_a_short_answer_is_marked_and_stays_while_more_comes() -> None:
     app = Window()
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with app.run_test(size=(80, 23)) as pilot:
         transcript = await talked(app, pilot, 3, rows=2)
         await press(app, pilot, "ctrl+up")
         [marked] = [said for said in rows(transcript) if said.startswith("▌ ")]

@@ -8,6 +8,7 @@ from syrupy.assertion import SnapshotAssertion
 from textual.widgets import Input, TextArea
 
 from gshtui.bus.event import Event
+from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.ui.prompt.prompt_input import PromptInput
 from tests.kit import recorded, recorded_shell
 from tests.kit.recorded_contexts import RecordedContexts
@@ -27,7 +28,7 @@ SECONDS = 4.0
 TURN, SHELLS = recorded.TURN, recorded_shell.SHELLS
 SCENES: list[tuple[str, tuple[Event, ...], tuple[str, ...]]] = [
     ("Ask for anything", (), tuple(recorded.PROMPT)),
-    ("It reads, edits and runs", TURN, ()),
+    ("It reads, edits and runs", (*TURN, AgentStatusChanged(agent="main", status="tool", doing="make test")), ()),
     ("It asks before it writes or executes", (*TURN, *recorded.ASKED), ()),
     ("Its answer, beside what your shells did", (*TURN, *recorded.ANSWERED, *SHELLS), ("alt+3",)),
     ("Other agents work in terminals of their own", (*TURN, *recorded.ANSWERED, *FEW), ("alt+2",)),

@@ -702,8 +702,8 @@ async def test_where_room_is_kept_for_panes_the_text_has_all_the_rest() -> None:
     app = Window()
     async with at_rest(app, (200, 50)):
         text, line = app.bench.query_one(Transcript).region, app.bench.input.region
-        assert (text.x, text.right) == (line.x, line.right) and text.width == 100
-        assert "all your AI agents" in "\n".join(shown_rows(app)) and text.bottom == line.y - 1
+        assert (text.x, text.right) == (line.x, line.right) and text.width == 124
+        assert "all your AI agents" in "\n".join(shown_rows(app)) and text.bottom == line.y
         assert app.bench.deck.size.width == 200, "other tabs have all the columns"
 
 

@@ -287,7 +287,7 @@ async def test_the_layout_is_remembered(home: Home) -> None:
         await pilot.press("ctrl+q")
         await pilot.pause()
     kept = load_ui_state().layout
-    assert kept.hidden == {"shell"} and kept.left == 48
+    assert kept.hidden == {"shell"} and kept.left == 56
     assert home.state.joinpath("gsh", "workbench.json").is_file()
     again = Window(store=FakeRecord())
     async with again.run_test(size=WIDE) as pilot:

@@ -49,7 +49,7 @@ def test_what_was_opened_in_a_narrow_terminal_hides_nothing_in_a_wide_one() -> N
 
 def test_a_large_terminal_is_used() -> None:
     found = arrange(PaneLayout(), 200, 50)
-    assert (found.left, found.right) == (46, 52) and 200 - found.left - found.right - 2 == 100
+    assert (found.left, found.right) == (54, 44) and 200 - found.left - found.right - 2 == 100
     assert arrange(PaneLayout(left=30), 200, 50).left == 30, "as wide as the person made it"
 
 
@@ -64,36 +64,33 @@ def test_panes_without_room_below_each_other_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("width", [180, 200, 250])
-def test_a_wide_window_keeps_the_text_where_it_is_while_panes_come(width: int) -> None:
+def test_a_wide_window_keeps_its_text_as_wide_as_it_is_when_the_first_turn_brings_panes(width: int) -> None:
     calm = PaneLayout().at_start()
     steps = [
         calm,
         calm.with_empty(frozenset((AGENTS, SHELL)), ""),
-        calm.with_empty(frozenset((SHELL,)), ""),
-        PaneLayout(),
+        calm.with_empty(frozenset((AGENTS,)), ""),
     ]
-    places = [
-        (found.left + bool(found.left) + found.free[0], found.right + bool(found.right) + found.free[1])
-        for found in (arrange(step, width, 50) for step in steps)
-    ]
-    assert len(set(places)) == 1 and all(places[0])
-    assert arrange(calm.with_sides(shown=False), width, 50).free == (0, 0), "what is hidden needs no place"
+    found = [arrange(step, width, 50) for step in steps]
+    assert len({one.right + bool(one.right) + one.free for one in found}) == 1 and found[0].free and found[2].right
+    assert not any(one.left for one in found), "no columns are left empty for agents that nobody has started"
+    assert not arrange(calm.with_sides(shown=False), width, 50).free, "what is hidden needs no place"
 
 
-def test_a_place_is_kept_for_the_agents_only_if_the_text_has_enough_without_it() -> None:
-    assert arrange(PaneLayout().at_start(), 150, 50).free == (0, 40)
-    assert arrange(PaneLayout().at_start(), 120, 35).free == (0, 0)
+def test_a_place_is_kept_only_where_the_right_side_will_be() -> None:
+    assert arrange(PaneLayout().at_start(), 150, 50).free == 40
+    assert arrange(PaneLayout().at_start(), 120, 35).free == 0
 
 
 @given(layouts, st.integers(1, 400), st.integers(1, 120))
 def test_nothing_is_wider_than_the_terminal(layout: PaneLayout, width: int, height: int) -> None:
     found = arrange(layout, width, height)
     edges = bool(found.left and found.centre) + bool(found.right and found.centre)
-    centre = width - found.left - found.right - edges - sum(found.free)
+    centre = width - found.left - found.right - edges - found.free
     assert centre >= 0
     if not found.centre:
         assert centre == 0
-    elif found.left or found.right or any(found.free):
+    elif found.left or found.right or found.free:
         assert centre >= MIN_CENTRE
     assert len(found.weights) == len(found.right_panes)
     assert bool(found.right_panes) == bool(found.right)
@@ -127,7 +124,7 @@ def test_zooming_the_chat_takes_the_sides_away() -> None:
 
 def test_columns_are_moved_within_what_the_centre_needs() -> None:
     wide = PaneLayout().widened("left", 500, 200)
-    assert arrange(wide, 200, 50).left == 200 - MIN_CENTRE - 1 - 52 - 1
+    assert arrange(wide, 200, 50).left == 200 - MIN_CENTRE - 1 - 44 - 1
     narrow = PaneLayout().widened("right", -500, 200)
     assert arrange(narrow, 200, 50).right == 18
 

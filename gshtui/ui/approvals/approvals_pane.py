@@ -67,7 +67,6 @@ class ApprovalsPane(Vertical, can_focus=True):
     Args:
         home: the widget to focus when there is nowhere to go back to.
         typed: receives letters typed here that were clearly meant for the input line.
-        appears: told whether the panel is shown now.
         wrote: told when a reason that is being written has changed.
         folder: where the window's own agent works: that goes without saying in the row that waits.
         written: what stands in the input and may be the reason of a denial; empty: nothing.
@@ -119,7 +118,6 @@ class ApprovalsPane(Vertical, can_focus=True):
         self,
         home: Callable[[], Widget | None],
         typed: Callable[[str], None],
-        appears: Callable[[bool], None],
         wrote: Callable[[], None],
         clock: Callable[[], float],
         folder: str,
@@ -136,7 +134,6 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.display = False
         self._home = home
         self._typed = typed
-        self._appears = appears
         self.fields = AnswerFields(self, wrote)
         self._clock = clock
         self._folder = folder
@@ -218,7 +215,6 @@ class ApprovalsPane(Vertical, can_focus=True):
 
     def _appear(self, shown: bool) -> None:
         self.display = shown
-        self._appears(shown)
         if not shown:
             self._sight.report_change(None)
         self._denies("", "")

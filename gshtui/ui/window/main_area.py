@@ -52,9 +52,7 @@ if TYPE_CHECKING:
 
 
 FRAMED = 20
-"""Rows of the window from which on the input has a frame, and an empty row above it while nothing is asked."""
-ROOMY = 30
-"""Rows from which on the input has three rows at rest."""
+"""Rows of the window from which on the input has a frame."""
 
 
 _TITLE = 24
@@ -182,7 +180,6 @@ class PromptArea(Vertical):
         self.approvals = ApprovalsPane(
             home=self._input,
             typed=self._type,
-            appears=self._ask,
             wrote=self.input.drafts.keep_soon,
             clock=clock,
             folder=str(project or ""),
@@ -264,15 +261,10 @@ class PromptArea(Vertical):
         height = self.screen.size.height
         framed = height >= FRAMED
         self.set_class(framed, "-framed")
-        self.set_class(height >= ROOMY, "-roomy")
         self.input.styles.max_height = max(1 + 2 * framed, height // 3)
         self.status.display = height >= 8
         if self.tasks.state.tasks:
             self.tasks.draw()
-
-    def _ask(self, asking: bool) -> None:
-        """A question gets the empty row above the input where there are few."""
-        self.set_class(asking, "-asking")
 
     def _denies(self, agent: str, name: str) -> None:
         from gshtui.text.sanitise import one_line  # not before the first letter

@@ -17,7 +17,7 @@ MIN_SIDE = 18
 MIN_CENTRE = 56
 STAGE = 70
 """Columns that the conversation has before the right side is wider than its least."""
-_TEXT, _WIDE_LIST = 100, 46
+_TEXT, _WIDE_LIST = 100, 72
 """Columns that the conversation's text has before the list of agents is wider, and those of the list then, at most."""
 MIN_ROWS = 5
 WIDE = 150
@@ -129,8 +129,8 @@ class Arrangement(msgspec.Struct, frozen=True):
     """Whether there is only room for the input and the end of the conversation."""
     strip: tuple[str, ...] = ()
     """The panes of the right side that are a row above the input."""
-    free: tuple[int, int] = (0, 0)
-    """Columns at the left and right of the centre, for panes that will be there once they have content."""
+    free: int = 0
+    """Columns at the right of the centre, for panes that will be there once they have content."""
 
 
 def arrange(layout: PaneLayout, width: int, height: int) -> Arrangement:
@@ -144,15 +144,12 @@ def arrange(layout: PaneLayout, width: int, height: int) -> Arrangement:
         return Arrangement(0, width, (layout.zoomed,), (1,), centre=False, **frame)
     if layout.zoomed in LEFT:
         return Arrangement(width, 0, (), (), centre=False, **frame)
-    left, right, free = 0, 0, (0, 0)
+    left, right, free = 0, 0, 0
     if not layout.zoomed:
-        agents = layout.shown("agents", width)
         others = any(layout.will_show(pane, width) for pane in RIGHT)
-        left, right = _columns(layout, width, agents=layout.will_show("agents", width), others=others)
-        if not agents and width - left - right - 2 < _TEXT:
-            left, right = _columns(layout, width, agents=False, others=others)
-        free = (0 if agents or not left else left + 1, 0 if right_panes or not right else right + 1)
-        left, right = left if agents else 0, right if right_panes else 0
+        left, right = _columns(layout, width, agents=layout.shown("agents", width), others=others)
+        free = 0 if right_panes or not right else right + 1
+        right = right if right_panes else 0
     shown = right_panes if right else ()
     room = width < WIDE and width >= _STRIP[0] and height >= _STRIP[1]
     gone = layout.hidden >= SIDES
@@ -170,7 +167,7 @@ def _columns(layout: PaneLayout, width: int, *, agents: bool, others: bool) -> t
     share = 15 if others else 29
     left = _column(layout.left, min(width * share // 100, width - 1 - STAGE), 20, 36) if agents else 0
     fitting = min(width * 26 // 100, width - (left or -1) - 2 - STAGE)
-    right = _column(layout.right, fitting, 28, 56) if others else 0
+    right = _column(layout.right, fitting, 28, 44) if others else 0
     if left and width - left - 1 < MIN_CENTRE + 14:
         left = 0
     if left and not layout.left:  # names are long, and lines of text need no more room

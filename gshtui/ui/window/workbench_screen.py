@@ -124,8 +124,8 @@ class WorkbenchScreen(Screen[None]):
         self.strip = PaneStrip([self.panes[name] for name in RIGHT], self.action_pane)
         self.offer = SessionOffer(front)
         self._offered = Center(self.offer)
-        self._free = (0, 0)
-        """Columns that text and input leave left and right of them, for panes to come."""
+        self._free = 0
+        """Columns that text and input leave right of them, for panes to come."""
         self.middle = Vertical(self.deck, self._offered, self.strip, centre.below, id="centre")
         self._frame = PaneFrame(self.panes, self.middle)
         self._keybar = KeyBar(self.input, centre.below)
@@ -225,10 +225,9 @@ class WorkbenchScreen(Screen[None]):
 
     def _leave_free(self) -> None:
         """What is no text has all the columns until then."""
-        left, right = self._free
         text = self.deck.front == CHAT or isinstance(self.deck.front_widget, PromptWalker)
         for widget in (self.deck.body, self._offered, self.centre.below):
-            widget.styles.padding = (0, right, 0, left) if text or widget is not self.deck.body else 0
+            widget.styles.padding = (0, self._free, 0, 0) if text or widget is not self.deck.body else 0
 
     def _pane_changed(self) -> None:
         empty = frozenset(name for name, pane in self.panes.items() if pane.is_empty)

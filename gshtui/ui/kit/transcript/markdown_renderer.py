@@ -93,6 +93,8 @@ class _InlineWriter:
 Align = Literal["left", "center", "right"]
 Cell = list[Segment]
 _LEAST = 4
+_BETWEEN = "  "
+"""Between two columns: the one rule is below the heading."""
 
 
 def table_lines(tokens: Sequence[Token], page: Page) -> list[StyledLine]:
@@ -104,12 +106,11 @@ def table_lines(tokens: Sequence[Token], page: Page) -> list[StyledLine]:
     if not headed and len(rows) > 1:  # names and values: their columns need no line above
         rows = rows[1:]
     columns = len(rows[0])
-    widths = _widths(rows, page.width - 3 * (columns - 1))
+    widths = _widths(rows, page.width - len(_BETWEEN) * (columns - 1))
     if widths is None:
         return _stacked(rows, page)
-    bar = Segment(" │ ", page.palette.rule)
-    rule = "─┼─".join("─" * width for width in widths)
-    made = [_row(row, widths, aligns, bar, page) for row in rows]
+    rule = "─" * (sum(widths) + len(_BETWEEN) * (columns - 1))
+    made = [_row(row, widths, aligns, page) for row in rows]
     lines: list[StyledLine] = []
     for number, each in enumerate(made):
         if number == 1 and headed:
@@ -164,9 +165,7 @@ def _cell_width(cell: Cell) -> int:
     return sum(cell_len(run.text) for run in cell)
 
 
-def _row(
-    row: Sequence[Cell], widths: Sequence[int], aligns: Sequence[Align], bar: Segment, page: Page
-) -> list[StyledLine]:
+def _row(row: Sequence[Cell], widths: Sequence[int], aligns: Sequence[Align], page: Page) -> list[StyledLine]:
     padded = [*row, *([] for _ in range(len(widths) - len(row)))]
     cells = [wrapped(cell, width) for cell, width in zip(padded, widths, strict=False)]
     text = page.palette.text
@@ -175,7 +174,7 @@ def _row(
         segments: list[Segment] = []
         for at, (cell, width) in enumerate(zip(cells, widths, strict=True)):
             if at:
-                segments.append(bar)
+                segments.append(Segment(_BETWEEN, text))
             line = cell[number] if number < len(cell) else blank_line()
             spare = max(0, width - line.cells)
             before = 0 if aligns[at] == "left" else spare if aligns[at] == "right" else spare // 2
