@@ -63,11 +63,15 @@ def greeted(kind: str, within: float, *, of_any_version: bool = False) -> Iterat
         within: seconds for each answer, on these connections from now on.
         of_any_version: another program's hub will do, too.
 
-    Raises `HubSilent`: none of them serves it, and that of the person's record does not answer.
+    Raises `HubSilent`: none of them serves it, and that of the person's record does not answer; `HubUnavailable`: this
+    process may ask none.
     """
     silent: set[int] = set()
     for path in chain(paths.keeper_sockets(), _elsewhere()):
-        connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | getattr(socket, "SOCK_CLOEXEC", 0))
+        try:
+            connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | getattr(socket, "SOCK_CLOEXEC", 0))
+        except OSError as error:
+            raise HubUnavailable("The hub is not reached from inside a sandbox.", "Run this outside of it.") from error
         connected.settimeout(within)
         pid = 0
         try:

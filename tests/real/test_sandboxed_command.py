@@ -115,3 +115,12 @@ def test_a_program_below_tmp_is_seen_with_its_folder_and_no_secret_with_it(proje
     inner.chmod(0o755)
     ran = run_gsh("sandbox", "--", str(inner), str(home.path / ".netrc"), cwd=project)
     assert (ran.out, "No such file" in ran.err) == ("ran\n", True)
+
+
+@pytest.mark.parametrize(
+    "words", [("session", "ls"), ("hub", "status"), ("hub", "stop"), ("run", "usage")], ids=" ".join
+)
+def test_a_word_of_ours_says_that_it_does_not_reach_the_hub(project: Path, words: tuple[str, ...]) -> None:
+    ran = run_gsh("sandbox", "--", *command(words), cwd=project)
+    said = "gsh-tui: The hub is not reached from inside a sandbox. Run this outside of it.\n"
+    assert (ran.code, ran.out, ran.err) == (1, "", said)

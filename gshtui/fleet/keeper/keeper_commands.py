@@ -178,7 +178,7 @@ def commands(settings: Settings) -> list[AnyCommand]:
         return Question(wanted, "Stop the hub?", yes="Stop", losses=losses, note="What was said so far is kept.")
 
     async def stop(_: Invocation, _wanted: StopKeeper) -> StoppedKeeper:
-        was = await asyncio.to_thread(keeper.running_keeper, data)
+        was = await asyncio.to_thread(_running, data)
         if not await keeper.stop_keeper(data):
             assert was is not None
             if not is_here(was.process):
@@ -241,7 +241,7 @@ def keeper_report(data: Path, keep: str = "") -> KeeperReport:
     """Look at it. Blocks for a moment, or until it has not answered."""
     import psutil
 
-    state = keeper.running_keeper(data)
+    state = _running(data)
     if state is None:
         return KeeperReport(False, keep)
     pid = state.process.pid
@@ -255,6 +255,14 @@ def keeper_report(data: Path, keep: str = "") -> KeeperReport:
         return KeeperReport(False, keep)
     answers = pid == os.getpid() or not state.ready or not _is_silent()
     return msgspec.structs.replace(found, memory=memory, processor=times.user + times.system, answers=answers)
+
+
+def _running(data: Path) -> keeper.KeeperState | None:
+    """The keeper; `None`: none runs. Raises `HubUnavailable`: in a sandbox, where none is seen."""
+    state = keeper.running_keeper(data)
+    if state is None:
+        _is_silent()
+    return state
 
 
 def _is_silent() -> bool:

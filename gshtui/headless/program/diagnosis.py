@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gshtui.client.hub_greeting import HubUnavailable
 from gshtui.headless import exits
 from gshtui.headless.commands.command_hub import working_folder
 from gshtui.headless.program import doctor_programs
@@ -65,7 +66,10 @@ async def examine_record(loaded: Loaded) -> list[Finding]:
 def _hub(folder: Path) -> Finding:
     from gshtui.fleet.keeper import keeper_commands
 
-    report = keeper_commands.keeper_report(folder)
+    try:
+        report = keeper_commands.keeper_report(folder)
+    except HubUnavailable as error:
+        return Finding(GROUP, "hub", "note", error.message, error.hint)
     if not report.answers:
         return Finding(GROUP, "hub", "problem", *keeper_commands.unreached(report), needed=True)
     return Finding(GROUP, "hub", "ok", f"pid {report.pid}" if report.running else "starts when it is needed")
