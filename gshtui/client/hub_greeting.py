@@ -90,15 +90,6 @@ def greeted(kind: str, within: float, *, of_any_version: bool = False) -> Iterat
         raise HubSilent(pid)
 
 
-def is_reached(pid: int, within: float) -> bool:
-    """Whether this process is a hub that listens here. Blocks. Raises `HubSilent`: it does not answer."""
-    for connected in greeted("command", within, of_any_version=True):
-        with connected:
-            if peer_of(connected).pid == pid:
-                return True
-    return False
-
-
 class _Told(NamedTuple):
     """What the keeper of the person's record says about itself."""
 

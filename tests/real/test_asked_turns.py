@@ -110,7 +110,7 @@ async def test_a_face_in_a_container_is_served_by_no_hub_outside(project: Path) 
         ran = await asyncio.to_thread(
             subprocess.run, line, cwd=project, env=environment(), timeout=DEADLINE, capture_output=True, check=False
         )
-        assert (ran.returncode, ran.stdout, ran.stderr.count(b"other namespaces")) == (1, b"", 1)
+        assert (ran.returncode, ran.stdout, ran.stderr.count(b"outside of this container")) == (1, b"", 1)
 
 
 def roles(project: Path, session: str) -> list[str]:

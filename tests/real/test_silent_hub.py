@@ -1,5 +1,5 @@
-"""Beside a hub that does not answer every word ends with one sentence and writes nothing; when it goes on, it does
-nothing for those who have left.
+"""Beside a hub that does not answer, or declines, every word ends with one sentence and writes nothing; when it goes
+on, it does nothing for those who have left.
 """
 
 import asyncio
@@ -125,6 +125,23 @@ async def test_each_word_ends_with_one_sentence_and_writes_nothing(
     assert not wrong
     rows = json.loads((await asyncio.to_thread(run_gsh, "agent", "ls", "--json")).out)
     assert rows == []
+    await stop_keeper(data_dir())
+
+
+async def test_one_that_declines_is_told_of_and_nothing_goes_on_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GSH_HUB__KEEP", "auto")
+    (tmp_path / "moss.jsonl").write_text('{"command": "ls"}\n')
+    await started()
+    monkeypatch.setenv("GSH_TMUX__SOCKET_NAME", "another")
+    words = [("session", "ls"), ("workflow", "run", "create-git-commit"), *(one for one in MORE if one[0] != "hub")]
+    with ThreadPoolExecutor(len(words)) as at_once:
+        ends = await asyncio.to_thread(lambda: list(at_once.map(lambda one: run_gsh(*one, cwd=tmp_path), words)))
+    monkeypatch.delenv("GSH_TMUX__SOCKET_NAME")
+    for listed, count in ((("agent", "ls"), 0), (("session", "ls", "--all"), 1)):
+        assert len((await asyncio.to_thread(run_gsh, *listed, "--json")).json) == count
+    assert {(end.code, end.out, end.err.endswith(WAY_OUT), end.err.count("\n")) for end in ends} == {(1, "", True, 1)}
     await stop_keeper(data_dir())
 
 

@@ -27,7 +27,6 @@ from gshtui.system.processes.time_limit import time_limit
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import Respondent
-    from gshtui.fleet.keeper.keeper import KeeperState
     from gshtui.headless.progress import Progress
     from gshtui.hub.faces.local_commands import LocalCommands
     from gshtui.hub.hub import Hub
@@ -241,21 +240,21 @@ async def only_hub(options: HubOptions) -> AsyncGenerator[Hub]:
 
 async def no_hub_runs(settings: Settings) -> None:
     """Wait a moment for the end of the one that runs. Raises `HubUnavailable`: it goes on."""
-    await _no_hub(settings, lambda _: False)
+    await _no_hub(settings, lambda: False)
 
 
 @asynccontextmanager
 async def visiting_hub(options: HubOptions) -> AsyncGenerator[Hub]:
     """As `running_hub`, beside the hub of its record. Raises `HubUnavailable`: that one does not serve this process."""
-    from gshtui.client.hub_greeting import is_reached
+    from gshtui.headless.commands.keeper_call import is_served
 
-    await _no_hub(options.loaded.settings, lambda running: is_reached(running.process.pid, _ENDS_WITHIN))
+    await _no_hub(options.loaded.settings, is_served)
     async with running_hub(options) as hub:
         yield hub
 
 
-async def _no_hub(settings: Settings, unless: Callable[[KeeperState], bool]) -> None:
-    """Wait a moment until no hub runs. Raises `HubUnavailable`: one does. `unless`: which one may."""
+async def _no_hub(settings: Settings, unless: Callable[[], bool]) -> None:
+    """Wait a moment until no hub runs. Raises `HubUnavailable`: one does. `unless`: whether it may."""
     from gshtui.fleet.keeper.keeper import IN_CONTAINER, OTHER_VERSION, running_keeper, serves
     from gshtui.system.processes.process_identity import is_here
 
@@ -263,11 +262,11 @@ async def _no_hub(settings: Settings, unless: Callable[[KeeperState], bool]) -> 
     while (running := await asyncio.to_thread(running_keeper, data)) is not None:
         if not serves(running):
             raise HubUnavailable(*OTHER_VERSION)
-        if await asyncio.to_thread(unless, running):
+        if not is_here(running.process):
+            raise HubUnavailable(*IN_CONTAINER)
+        if await asyncio.to_thread(unless):
             return
         if time.monotonic() > until:
-            if not is_here(running.process):
-                raise HubUnavailable(*IN_CONTAINER)
             raise HubUnavailable(f"The hub (pid {running.process.pid}) is not reached from here.", ANEW)
         await asyncio.sleep(_LOOK_EVERY)
 

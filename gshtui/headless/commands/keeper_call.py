@@ -84,8 +84,18 @@ def run_by_keeper(
     return code
 
 
-def _ask(call: KeeperCall, open_session: Callable[[str], int]) -> int | None:
-    """The same of the keeper that runs, if one does."""
+_NOTHING = KeeperCall("run", "", {}, json=False, yes=False, waiting="", flags={}, line="help")
+
+
+def is_served() -> bool:
+    """Whether the keeper does something for this process; it is asked and not told to go on. Raises as
+    `run_by_keeper`.
+    """
+    return any(True for _ in _begun(_NOTHING))
+
+
+def _begun(call: KeeperCall) -> Iterator[tuple[_Conversation, bool]]:
+    """A conversation with the keeper of this record, if it runs, and whether the call only reads."""
     for connected in greeted("command", ANSWER_WITHIN):
         with connected:
             conversation = _Conversation(connected)
@@ -95,18 +105,23 @@ def _ask(call: KeeperCall, open_session: Callable[[str], int]) -> int | None:
                 raise HubSilent(peer_of(connected).pid) from None
             except (OSError, _Ended):
                 continue
-            if reads is None:
-                continue  # it is the keeper of another record
-            try:
-                return conversation.run(call, open_session)
-            except (OSError, _Ended):
-                if reads and not conversation.printed:
-                    return None
-                streams.complain(
-                    "The hub ended before it answered, so it is not known whether this was done.",
-                    "`gsh-tui agent ls` and `gsh-tui run 'mail ls'` show how things are.",
-                )
-                return exits.ERROR
+            if reads is not None:  # else it is the keeper of another record
+                yield conversation, reads
+
+
+def _ask(call: KeeperCall, open_session: Callable[[str], int]) -> int | None:
+    """The same of the keeper that runs, if one does."""
+    for conversation, reads in _begun(call):
+        try:
+            return conversation.run(call, open_session)
+        except (OSError, _Ended):
+            if reads and not conversation.printed:
+                return None
+            streams.complain(
+                "The hub ended before it answered, so it is not known whether this was done.",
+                "`gsh-tui agent ls` and `gsh-tui run 'mail ls'` show how things are.",
+            )
+            return exits.ERROR
     return None
 
 

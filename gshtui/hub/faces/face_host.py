@@ -26,7 +26,7 @@ from gshtui.system.processes.process_tree import is_of_agent
 from gshtui.system.struct_types import learned
 
 T = TypeVar("T", bound=msgspec.Struct)
-ELSEWHERE = "it is in other namespaces"
+ELSEWHERE = "it runs outside of this container or sandbox"
 HIGHER_LIMITS = "the limits here (`ulimit`) are higher than its own"
 
 
