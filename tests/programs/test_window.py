@@ -149,12 +149,13 @@ async def press(outer: TmuxServer, pane: str, digit: str, label: str) -> None:
         until=lambda seen: refused(seen) or not digit_of(seen, label),
         within=WITHIN,
     )
-    while refused(seen) and digit_of(seen, label):
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_PAUSE):  # of the person; what is pressed before it is over counts as before
-                await hides(outer, pane, label)
-                return
-        if CHANGED in seen:
+    while refused(seen):
+        if digit_of(seen, label):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_PAUSE):  # of the person; what is pressed before it is over counts as before
+                    await hides(outer, pane, label)
+                    return
+        if CHANGED in seen or not digit_of(seen, label):
             await outer.send_keys(pane, "C-g")
         await outer.send_keys(pane, digit)
         seen = await screen_text(outer, pane)

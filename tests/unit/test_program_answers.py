@@ -270,6 +270,18 @@ async def test_who_saw_all_rows_answers_it_where_it_was_told_whole_and_then_cut(
     assert program.chosen == ["1"] * given
 
 
+async def test_a_question_is_known_however_often_its_program_paints_it_anew(tmp_path: Path) -> None:
+    """As of a terminal that becomes narrower: each look may show fewer of its choices."""
+    asked = replace(PLAN, detail="touch a")
+    questions, row = told(asked)
+    for look in range(12):
+        questions.note_seen("a", replace(asked, id=f"paint {look}", choices=asked.choices[: look % 3]))
+    cut = replace(asked, id="n", choices=tuple(replace(each, label=f"{each.label[:3]}…") for each in asked.choices))
+    program = Asking(tmp_path, cut)
+    await program.answerer(questions).answer(replace(row, question=cut), "1", asked.id)
+    assert program.chosen == ["1"]
+
+
 @pytest.mark.parametrize("known", ["the next one", "it, still"])
 async def test_two_commands_with_the_same_rows_are_two_questions(known: str, tmp_path: Path) -> None:
     """What is wrapped in one is a line of its own in the other, and runs; both are whole on the screen."""

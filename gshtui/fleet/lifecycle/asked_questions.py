@@ -5,8 +5,10 @@ from __future__ import annotations
 from gshtui.bus.agent_data import OpenQuestion
 from gshtui.programs.screen.same_question import is_completed
 
-_KEPT = 4
-"""Questions of an agent that are kept: for each width at which a person may have seen one."""
+_KEPT = 32
+"""Questions of an agent that are kept: one for each width at which a person may have seen it, and for each look while
+its program paints that anew.
+"""
 _CALLS = 64
 """Calls of an agent that are kept: a transcript lacks the result of one that was answered for a moment, or as long as
 what it runs."""
