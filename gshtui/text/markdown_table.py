@@ -122,12 +122,19 @@ def without_marks(text: str) -> str:
 
 
 def _columns(block: list[list[str]]) -> list[str]:
-    rows = [row for row in block if not all(cell and not cell.strip("-:") for cell in row)]
+    rules = [row for row in block if all(cell and not cell.strip("-:") for cell in row)]
+    right = {at for rule in rules[:1] for at, cell in enumerate(rule) if cell.endswith("-:")}
+    rows = [row for row in block if row not in rules]
     if rows and not any(rows[0]):
         del rows[0]  # the heading of a table that has none
     many = max((len(row) for row in rows), default=0)
     widths = [max(cells.width(row[at]) if at < len(row) else 0 for row in rows) for at in range(many)]
     filled = [
-        [cell + " " * (width - cells.width(cell)) for cell, width in zip(row, widths, strict=False)] for row in rows
+        [
+            gap + cell if at in right else cell + gap
+            for at, cell in enumerate(row)
+            for gap in [" " * (widths[at] - cells.width(cell))]
+        ]
+        for row in rows
     ]
     return ["  ".join(row).rstrip() for row in filled]

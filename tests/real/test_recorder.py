@@ -19,6 +19,7 @@ from gshtui.bus.messages import Usage
 from gshtui.bus.usage_data import UsageRow, UsageSum
 from gshtui.store.engine.store_errors import StoreError
 from gshtui.store.record.store import Store
+from gshtui.text.markdown_table import bare_columns
 from gshtui.ui.window.pane_layout import PaneLayout, arrange
 from tests.kit.record import open_record
 
@@ -160,7 +161,7 @@ def test_a_usual_table_fits_beside_the_agents_of_120_columns() -> None:
     used = Usage(input=9_000, cache_read=120_000, output=12_300)
     days = [today.replace(day=1).isoformat(), today.replace(day=28, year=today.year - 1).isoformat()]
     sums = [UsageSum(day, 128, used, 130_000, 129_000, 12.34, 0, 754.0, 0.0) for day in days[:1]]
-    lines = table(sums, "day").splitlines()
+    lines = bare_columns(table(sums, "day")).splitlines()
     assert lines[0].split() == ["day", "share", "requests", "in", "cache", "out", "est.", "±", "cost", "time"]
     assert lines[1].split()[:3] == ["1", f"{today:%b}", "█████"]
     assert max(map(len, lines)) <= 120 - arrange(PaneLayout(), 120, 35).left - 5

@@ -28,7 +28,7 @@ def test_a_face_without_markdown_shows_columns() -> None:
     text = (
         f"Agents:\n{markdown_table.table(('id', 'name'), [('1', 'löng-名'), ('0012', '')], right=(1,))}\nThat is all."
     )
-    assert markdown_table.padded(text) == "Agents:\nid    name\n1     löng-名\n0012\nThat is all."
+    assert markdown_table.padded(text) == "Agents:\nid       name\n1     löng-名\n0012\nThat is all."
     assert markdown_table.padded("no table | here") == "no table | here"
 
 
@@ -36,3 +36,8 @@ def test_a_terminal_without_markdown_gets_columns_and_no_marks() -> None:
     facts = markdown_table.facts([("name", "`a b`"), ("longer", "**c**")])
     assert markdown_table.bare_columns(facts) == "name    a b\nlonger  c"
     assert markdown_table.bare_columns(f"Before.\n\n{facts}\n\n`x` after.").endswith("longer  c\n\nx after.")
+
+
+def test_numbers_end_at_the_right_in_bare_columns_too() -> None:
+    table = markdown_table.table(("day", "in"), [("1 Dec", "20"), ("12 Dec", "1.9k")], right=(1,))
+    assert markdown_table.bare_columns(table) == "day       in\n1 Dec     20\n12 Dec  1.9k"

@@ -20,7 +20,7 @@ from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.commands.timespec import FORMS, parse_time
 from gshtui.store.record.store import Store
-from gshtui.text.markdown_table import fenced
+from gshtui.text.markdown_table import bare_columns
 
 Format = Literal["table", "csv", "json"]
 
@@ -73,7 +73,7 @@ def commands(store: Store, sync_programs: SyncPrograms) -> list[AnyCommand]:
         )
         return UsageReport(parameters.by, list(found), parameters.format)
 
-    def render(invocation: Invocation, report: UsageReport) -> Outcome:
+    def render(_invocation: Invocation, report: UsageReport) -> Outcome:
         data: dict[str, Any] = {
             "by": report.by,
             "rows": [usage_report.plain(one) for one in report.sums],
@@ -88,7 +88,7 @@ def commands(store: Store, sync_programs: SyncPrograms) -> list[AnyCommand]:
             return Outcome(data, made)
         text = usage_report.table(report.sums, report.by)
         aloud = usage_report.table(report.sums, report.by, aloud=True)
-        return Outcome(data, text if invocation.caller.is_agent else fenced(text), aloud=aloud)
+        return Outcome(data, text, plain=bare_columns(text), aloud=aloud)
 
     action = Action(ReportUsage, run, render)
     return [

@@ -88,7 +88,7 @@ def _cell(value: object) -> object:
 
 
 def table(sums: Sequence[UsageSum], by: By, *, aloud: bool = False) -> str:
-    """The lines, each with its share of tokens as a bar, and their sum. `aloud`: as a Markdown table, without bars."""
+    """A Markdown table: the lines, each with its share of tokens as a bar, and their sum. `aloud`: without bars."""
     if not sums:
         return "No usage was recorded."
     most = max(one.tokens for one in sums)
@@ -96,19 +96,10 @@ def table(sums: Sequence[UsageSum], by: By, *, aloud: bool = False) -> str:
     rows = [_row(one, by, bar(one.tokens, most)) for one in sums]
     if len(sums) > 1:
         rows.append(_row(total(sums), by, ""))
-    widths = [max(len(row[place]) for row in (head, *rows)) for place in range(len(head))]
-    lines = [_aligned(row, widths) for row in (head, *rows)]
-    if aloud:
-        lines = [markdown_table.table((head[0], *head[2:]), ((row[0], *row[2:]) for row in rows))]
-    if any(one.unpriced for one in sums):
-        lines.append("+ further requests at an unknown price")
-    return "\n".join(lines)
-
-
-def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
-    """Text and bars are left-aligned, numbers are right-aligned."""
-    cells = [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
-    return "  ".join([row[0].ljust(widths[0]), row[1].ljust(widths[1]), *cells]).rstrip()
+    names, numbers = (1, 2) if aloud else (2, 2)
+    lines = ((markdown_table.cell(row[0]), *row[1:names], *row[numbers:]) for row in rows)
+    shown = markdown_table.table((*head[:names], *head[numbers:]), lines, right=range(names, len(head)))
+    return f"{shown}\n\n+ further requests at an unknown price" if any(one.unpriced for one in sums) else shown
 
 
 def bar(value: float, most: float, width: int = _WIDTH) -> str:
