@@ -65,6 +65,10 @@ _MOVES = frozenset(
 """Last parts of ids whose keys nobody needs to be told first."""
 
 
+_ANSWERS = frozenset(f"approval.{answer}" for answer in ("once", "session", "always", "deny", "reason"))
+"""The question itself names these."""
+
+
 class _BoundKey(NamedTuple):
     """The first of a row's keys that works now and that this terminal sends."""
 
@@ -98,7 +102,8 @@ def pane_hints(screen: Screen[Any]) -> list[Hint]:
     found = [Hint(keys["app.back"].key, "to the input")] if "app.back" in keys else []
     own = [id for id, bound in keys.items() if bound.own]
     # What works on some rows only is in the row's menu; a change has no menu.
-    rest = [id for id in own if not KEYS[id].show and (not KEYS[id].row or KEYS[id].group == DIFF)]
+    unnamed = [id for id in own if not KEYS[id].show and id not in _ANSWERS]
+    rest = [id for id in unnamed if not KEYS[id].row or KEYS[id].group == DIFF]
     rest.sort(key=lambda id: (id.rpartition(".")[2] in _MOVES, not KEYS[id].row))
     hints = [Hint(keys[id].key, hint_word(KEYS[id].label)) for id in rest]
     return found + [hint for hint in hints if hint.shown != hint.does]  # `up` goes up

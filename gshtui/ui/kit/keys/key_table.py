@@ -21,7 +21,7 @@ class Key(msgspec.Struct, frozen=True):
     show: bool = False
     priority: bool = False
     row: bool = False
-    """It acts on a row of the pane, and is in the row's menu, or is an answer of a list that names it."""
+    """It acts on a row of the pane, and is in the row's menu."""
     action: str = ""
     """What the palette calls it, verb and noun, where the footer's word is not that."""
 
@@ -462,11 +462,11 @@ _KEYS = {
     "approval.choose": Key("enter", "Choose", "Give the marked answer", show=True),
     "approval.give": Key("enter", "Deny", "Deny with the reason that is written", show=True),
     "approval.save": Key("enter", "Save, allow", "Save the rule that is written, and allow", show=True),
-    "approval.once": Key("1", "Allow once", "Allow once", row=True),
-    "approval.session": Key("2", "For the session", "Allow this exact call for the session", row=True),
-    "approval.always": Key("3", "Always", "Always allow: shows the rule first", row=True),
-    "approval.deny": Key("4", "Deny", "Deny", row=True),
-    "approval.reason": Key("5", "Deny with reason", "Deny with a reason that the agent gets", row=True),
+    "approval.once": Key("1", "Allow once", "Allow once"),
+    "approval.session": Key("2", "For the session", "Allow this exact call for the session"),
+    "approval.always": Key("3", "Always", "Always allow: shows the rule first"),
+    "approval.deny": Key("4", "Deny", "Deny"),
+    "approval.reason": Key("5", "Deny with reason", "Deny with a reason that the agent gets"),
     "approval.next": Key("right_square_bracket", "Next", "Show the next question"),
     "approval.previous": Key("left_square_bracket", "Previous", "Show the previous question"),
     "approval.next_hunk": Key("n", "Next hunk", "Go to the next change"),
