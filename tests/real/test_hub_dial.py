@@ -20,10 +20,12 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import TurnStarted
 from gshtui.client import hub_dial
 from gshtui.client.hub_dial import HubDial, dial, window_opening
+from gshtui.client.hub_greeting import HubUnavailable
 from gshtui.client.window_link import WindowLink
 from gshtui.client.window_protocol import OpenRequest, WindowOpening
 from gshtui.fleet.keeper import keeper
 from gshtui.fleet.keeper.keeper import KeeperClaim, running_keeper, stop_keeper
+from gshtui.headless.servers.keeper_process import OwnHub
 from gshtui.hub.faces.window_hub import WindowHub
 from gshtui.settings import paths
 from gshtui.settings.paths import data_dir
@@ -31,6 +33,7 @@ from gshtui.system.installation import INSTALLED_AT
 from gshtui.ui.prompt.prompt_status import PromptStatus
 from gshtui.ui.window import app as app_module
 from gshtui.ui.window.app import Workbench
+from gshtui.ui.window.lazy_imports import make_hub
 from tests.kit.command import ROOT
 from tests.kit.pty_child import PtyChild
 from tests.kit.tmux import eventually, named_servers
@@ -161,6 +164,25 @@ async def test_a_window_that_is_to_be_alone_is_the_hub_itself(data: Path, tmp_pa
         assert (await asyncio.to_thread(run_gsh, "agent", "kill", "--yes", "0001")).code == 0
         child.write(b"\x11")
         assert await asyncio.to_thread(child.wait) == 0
+    assert running_keeper(data) is None
+
+
+async def test_a_window_whose_hubs_end_as_they_start_does_not_become_one(data: Path, tmp_path: Path) -> None:
+    over = asyncio.Event()
+
+    def kill_each() -> None:
+        while not over.is_set():
+            if (found := running_keeper(data)) is not None and found.process.pid != os.getpid():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(found.process.pid, signal.SIGKILL)
+
+    killing = asyncio.ensure_future(asyncio.to_thread(kill_each))
+    try:
+        with pytest.raises(HubUnavailable, match="ends as soon as it is started"):
+            await make_hub(OpenRequest(tmp_path), own=OwnHub)
+    finally:
+        over.set()
+        await killing
     assert running_keeper(data) is None
 
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _HELD_FOR, _LOOK_EVERY = 5.0, 0.05
 """Seconds in which another process, which works alone, lets go of the record; and between two looks."""
+_STARTS = 5
+"""Hubs that may end while a window waits for one."""
 _ENDS_WITHIN = 0.5
 """Seconds for a hub that was killed to be gone."""
 
@@ -124,12 +126,13 @@ async def _refuse(loaded: Loaded) -> None:
 
 
 async def _connected_to_new(asked: WindowOpening, loaded: Loaded) -> socket | None:
+    """`None`: none can be started. Raises `HubUnavailable`: each that was started has ended, or does not answer."""
     from gshtui.client.hub_dial import dial
     from gshtui.client.hub_greeting import HubUnavailable
     from gshtui.fleet.keeper.keeper import OTHER_VERSION, ends, ensure_keeper, wait_for_keeper
 
     data = loaded.settings.general.session_dir
-    for _ in range(2):  # the one that runs may be about to end
+    for _ in range(_STARTS):  # the one that runs may be about to end
         try:
             start = await ensure_keeper(data, loaded.environ, briefly=True)
         except OSError:
@@ -139,11 +142,12 @@ async def _connected_to_new(asked: WindowOpening, loaded: Loaded) -> socket | No
         state = await wait_for_keeper(data)
         if state is None:
             await _refuse(loaded)
-            return None
+            continue
         connected = await _answered(loaded, asyncio.to_thread(dial, asked, partial(_is_coming, state.process)))
-        if connected is not None or not await ends(state.process, _ENDS_WITHIN):
+        if connected is not None:
             return connected
-    return None
+        await ends(state.process, _ENDS_WITHIN)
+    raise HubUnavailable("The hub ends as soon as it is started.", "`gsh-tui hub run` says why, or `gsh-tui doctor`.")
 
 
 def _is_coming(process: Process) -> bool:
