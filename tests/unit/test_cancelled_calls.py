@@ -51,7 +51,9 @@ class Cancelled:
 
 
 def still_open() -> list[BaseSubprocessTransport]:
-    return [each for each in gc.get_objects() if isinstance(each, BaseSubprocessTransport) and not each.is_closing()]
+    return [
+        each for each in gc.get_objects() if issubclass(type(each), BaseSubprocessTransport) and not each.is_closing()
+    ]
 
 
 def program(folder: Path, name: str, text: str) -> Path:
