@@ -26,7 +26,7 @@ from gshtui.headless import exits, streams
 from gshtui.headless.outcomes import print_outcome
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import LINE_FACE, STDOUT, ShownBytes, Writer, at_words
-from gshtui.headless.turns import reporter
+from gshtui.headless.turns import prompt_turn, reporter
 from gshtui.headless.turns.line_face import FOR_WINDOW, LineFace
 from gshtui.headless.turns.reporter import Reporter, failure_words
 from gshtui.text import cells
@@ -38,6 +38,8 @@ from tests.kit.loopback.script import Call, Fault, Say
 from tests.kit.pty_child import PtyChild, WarmPtyChild
 
 _MOVES = re.compile(rb"\x1b\[[0-9;?]*[A-HJKSTfhlmnru]|[\x0e\x0f\x08]")
+
+TOKEN = f"ghp_{'a1' * 18}"
 
 
 def converse(child: PtyChild) -> None:
@@ -260,6 +262,20 @@ def test_each_word_of_the_window_says_what_does_it_here(capfd: pytest.CaptureFix
     assert words == FOR_WINDOW.keys()
     LineFace().run_line("/settings")
     assert capfd.readouterr().out == f"{FOR_WINDOW['settings']}\n"
+
+
+@pytest.mark.parametrize(
+    ("answers", "sent"), [([True], "use [redacted] here"), ([False, True], f"use {TOKEN} here"), ([False, False], "")]
+)
+def test_a_secret_is_sent_only_as_the_person_says(
+    answers: list[bool], sent: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    prompts: list[str] = []
+    monkeypatch.setattr(streams, "ask_yes_no", lambda _: answers.pop(0))
+    monkeypatch.setattr(prompt_turn, "prompt", lambda request, **_: prompts.append(request.text))
+    LineFace().run_line(f"use {TOKEN} here")
+    assert not answers and prompts == ([sent] if sent else [])
+    assert ("Nothing was sent." in capfd.readouterr().out) is not bool(sent)
 
 
 def test_a_failed_call_says_why_and_a_read_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:

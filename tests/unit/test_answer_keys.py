@@ -514,6 +514,29 @@ async def test_a_key_counts_from_when_it_was_pressed(tmp_path: Path, pressed: fl
     await bus.close(timeout=1)
 
 
+async def test_a_pane_sends_a_secret_only_when_it_is_sent_twice(tmp_path: Path) -> None:
+    spec, _ = prepare_spec(tmp_path)
+    said: list[Event] = []
+    bus, terminal = Bus(), OtherTerminal(late=False)
+    pane = AgentPane(
+        spec,
+        bus,
+        terminal.screen,
+        cast("Any", None),
+        intend=said.append,
+        leave=lambda: None,
+        typed=lambda something: None,
+    )
+    pane.open()
+    text = f"deploy with ghp_{'a1' * 18} now"
+    pane.type(f"{text}\r".encode())
+    assert not said and any("up, then enter to send it as it is" in line for line in pane._lines)
+    pane.type(b"\x1b[A\r")
+    assert [event.text for event in said if isinstance(event, PromptSubmitted)] == [text]
+    pane.close()
+    await bus.close(timeout=1)
+
+
 async def test_what_is_typed_waits_for_no_answer_that_streams(tmp_path: Path) -> None:
     spec, _ = prepare_spec(tmp_path)
     bus, terminal = Bus(), OtherTerminal(late=False)

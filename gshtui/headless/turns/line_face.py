@@ -118,6 +118,9 @@ class LineFace:
             self._prompt(line.removeprefix("/") if line.startswith("//") else line, verbatim=True)
 
     def _prompt(self, text: str, *, verbatim: bool = False) -> None:
+        if not (text := _agreed(text)):
+            streams.result("Nothing was sent.")
+            return
         from gshtui.headless.turns.prompt_turn import prompt
         from gshtui.hub.faces.turn_request import TurnRequest
 
@@ -263,6 +266,18 @@ class LineFace:
 
         code = run_command(lambda stop: until_stopped(work(), stop))
         return found if code == exits.DONE else code
+
+
+def _agreed(text: str) -> str:
+    """The text as the person wants it sent, if a secret is in it; empty: not at all."""
+    from gshtui.text.secret_shapes import MARK, without_tokens
+
+    without = without_tokens(text)
+    if without == text:
+        return text
+    if streams.ask_yes_no(f"An API key or token is in this text. Send it with {MARK} in its place?"):
+        return without
+    return text if streams.ask_yes_no("Send it as it is? Agent, model and record get it.") else ""
 
 
 def _state(row: AgentRow) -> str:

@@ -73,6 +73,7 @@ from gshtui.system.ids import new_id
 from gshtui.system.tasks import start_job
 from gshtui.text import cells
 from gshtui.text.sanitise import CleanText, clean_text, one_line, plain
+from gshtui.text.secret_shapes import without_tokens
 
 _STREAMED = (TextDelta, ThinkingDelta, ToolOutput)
 _INPUT_ROWS = 5
@@ -131,6 +132,8 @@ class AgentPane:
         self._typed_at = 0.0
         self._keys = AnswerKeys()
         self._input = InputLine(self._keys, draft)
+        self._shown_secret = ""
+        """The text that was not sent since a secret is in it; sent again, it is meant."""
         self._layout = AnswerLayout(lambda: self._screen.size[0] - 1) if self._screen.is_terminal else None
         self._words = AnswerLines(self._layout)
         self._loading: asyncio.Task[None] | None = None
@@ -433,6 +436,13 @@ class AgentPane:
             task.add_done_callback(self._commands.discard)
             return
         prompt = text.removeprefix("/") if text.startswith("//") else text
+        if prompt != self._shown_secret and without_tokens(prompt) != prompt:
+            self._shown_secret = prompt
+            self.show_notice(
+                "An API key or token is in this text, so it was not sent: up, then enter to send it as it is."
+            )
+            return
+        self._shown_secret = ""
         self._intend(PromptSubmitted(prompt=new_id(), agent=self._agent, text=prompt))
 
     def _answer(self, wish: InputAction, text: str) -> bool:
