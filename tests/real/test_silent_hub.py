@@ -20,7 +20,7 @@ from gshtui.cli.declared_forms import COMMANDS, CommandForm
 from gshtui.client.hub_greeting import greeted, surroundings
 from gshtui.fleet.keeper.keeper import running_keeper, stop_keeper
 from gshtui.hub.faces.turn_request import TurnRequest
-from gshtui.settings.paths import data_dir
+from gshtui.settings.paths import KEEPER_STATE, data_dir
 from tests.kit.command import CommandResult
 from tests.kit.tmux import eventually, named_servers
 from tests.kit.warm_program import run_gsh
@@ -142,6 +142,20 @@ async def test_one_that_declines_is_told_of_and_nothing_goes_on_beside_it(
     for listed, count in ((("agent", "ls"), 0), (("session", "ls", "--all"), 1)):
         assert len((await asyncio.to_thread(run_gsh, *listed, "--json")).json) == count
     assert {(end.code, end.out, end.err.endswith(WAY_OUT), end.err.count("\n")) for end in ends} == {(1, "", True, 1)}
+    await stop_keeper(data_dir())
+
+
+async def test_an_older_one_that_rests_makes_way_for_who_starts_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GSH_HUB__KEEP", "auto")
+    await started()
+    state = running_keeper(data_dir())
+    assert state is not None
+    older = msgspec.structs.replace(state, version="0.0.1")
+    (data_dir() / KEEPER_STATE).write_bytes(msgspec.json.encode(older))
+    ran = await asyncio.to_thread(run_gsh, "shell", "log", cwd=tmp_path)
+    assert (ran.code, ran.err, "echo moss" in ran.out) == (0, "", True)
     await stop_keeper(data_dir())
 
 

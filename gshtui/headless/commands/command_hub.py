@@ -246,9 +246,13 @@ async def no_hub_runs(settings: Settings) -> None:
 @asynccontextmanager
 async def visiting_hub(options: HubOptions) -> AsyncGenerator[Hub]:
     """As `running_hub`, beside the hub of its record. Raises `HubUnavailable`: that one does not serve this process."""
+    from gshtui.fleet.keeper.keeper import running_keeper
     from gshtui.headless.commands.keeper_call import is_served
 
-    await _no_hub(options.loaded.settings, is_served)
+    settings = options.loaded.settings
+    if await asyncio.to_thread(running_keeper, settings.general.session_dir) is not None:
+        await bring_hub(settings)  # one of an older program makes way
+    await _no_hub(settings, is_served)
     async with running_hub(options) as hub:
         yield hub
 
