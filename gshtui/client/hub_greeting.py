@@ -28,15 +28,19 @@ _LONGEST = 64 * 1024
 """Bytes of a line before the hub takes the face."""
 
 
+ANEW = "`gsh-tui hub stop` ends it, and the next call starts another."
+
+
 class HubUnavailable(ExpectedError):
     """There is a hub of this record that does not serve this face, and nothing else may write what it writes."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        is_for_person = hint == ANEW and bool(os.environ.get("GSH_AGENT"))
+        super().__init__(message, "Ask the person to run `gsh-tui hub stop`." if is_for_person else hint)
 
 
 OTHER_RECORD = "it has another record"
 """Why the hub of another record declines a face, which then asks the next."""
-
-
-ANEW = "`gsh-tui hub stop` ends it, and the next call starts another."
 
 
 class HubDeclined(HubUnavailable):

@@ -22,6 +22,7 @@ from gshtui.fleet.keeper.keeper import running_keeper, stop_keeper
 from gshtui.hub.faces.turn_request import TurnRequest
 from gshtui.settings.paths import KEEPER_STATE, data_dir
 from tests.kit.command import CommandResult
+from tests.kit.pty_child import WarmPtyChild
 from tests.kit.tmux import eventually, named_servers
 from tests.kit.warm_program import run_gsh
 
@@ -138,7 +139,11 @@ async def test_one_that_declines_is_told_of_and_nothing_goes_on_beside_it(
     words = [("session", "ls"), ("workflow", "run", "create-git-commit"), *(one for one in MORE if one[0] != "hub")]
     with ThreadPoolExecutor(len(words)) as at_once:
         ends = await asyncio.to_thread(lambda: list(at_once.map(lambda one: run_gsh(*one, cwd=tmp_path), words)))
-    monkeypatch.delenv("GSH_TMUX__SOCKET_NAME")
+    monkeypatch.setenv("GSH_AGENT", "0001")
+    by_agent = await asyncio.to_thread(run_gsh, "session", "ls", cwd=tmp_path)
+    assert by_agent.err.endswith("are not the hub's. Ask the person to run `gsh-tui hub stop`.\n"), by_agent.err
+    for name in ("GSH_AGENT", "GSH_TMUX__SOCKET_NAME"):
+        monkeypatch.delenv(name)
     for listed, count in ((("agent", "ls"), 0), (("session", "ls", "--all"), 1)):
         assert len((await asyncio.to_thread(run_gsh, *listed, "--json")).json) == count
     assert {(end.code, end.out, end.err.endswith(WAY_OUT), end.err.count("\n")) for end in ends} == {(1, "", True, 1)}
@@ -177,6 +182,28 @@ async def test_what_needs_no_record_says_that_the_hub_hangs(tmp_path: Path, monk
     assert (kept.code, kept.out) == (0, "hi\n")
     assert kept.err.startswith("gsh-tui: this run was not recorded: ") and kept.err.endswith(WAY_OUT)
     assert (await ran("hub", "status")).code == 0
+    await stop_keeper(data_dir())
+
+
+async def test_the_face_for_screen_readers_says_it_and_goes_on_once_it_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GSH_HUB__KEEP", "auto")
+    pid = await started()
+    with contextlib.closing(WarmPtyChild(["--screen-reader", "--provider", "offline"], tmp_path)) as child:
+
+        def said(words: bytes, typed: bytes = b"") -> None:
+            before = len(child.output)
+            child.write(typed)
+            child.read_until(lambda: words in child.output[before:])
+
+        child.go()
+        with stopped(pid):
+            await asyncio.to_thread(said, b"does not answer")
+            await asyncio.to_thread(said, b"does not answer", b"run echo fern\n")
+        await asyncio.to_thread(said, b"fern\r\n", b"run echo fern\n")
+        child.write(b"/quit\n")
+        assert child.wait() == 0
     await stop_keeper(data_dir())
 
 

@@ -74,6 +74,14 @@ class Denied(Exception):
 
 async def on_hub(needs: HubNeeds, work: Callable[[Hub, Progress], Awaitable[T]]) -> T | int:
     """Do the work on a hub of this process; returns its result or, after printing the error, the exit code."""
+    try:
+        return await _on_hub(needs, work)
+    except HubUnavailable as error:
+        complain(error.message, error.hint)
+        return exits.ERROR
+
+
+async def _on_hub(needs: HubNeeds, work: Callable[[Hub, Progress], Awaitable[T]]) -> T | int:
     from gshtui.headless.progress import watching
     from gshtui.hub.hub_options import HubOptions
 
