@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Thread
@@ -30,6 +30,7 @@ from gshtui.hub.faces.window_hub import WindowHub
 from gshtui.settings import paths
 from gshtui.settings.paths import data_dir
 from gshtui.system.installation import INSTALLED_AT
+from gshtui.ui.kit import bridge
 from gshtui.ui.prompt.prompt_status import PromptStatus
 from gshtui.ui.window import app as app_module
 from gshtui.ui.window.app import Workbench
@@ -277,6 +278,39 @@ def test_one_that_listens_by_the_time_it_is_no_longer_starting_is_found() -> Non
         connected = dial(opening(), starts)
         assert connected is not None
         connected.close()
+
+
+async def test_a_window_is_left_although_its_hub_does_not_answer(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it was not seen to take is the draft of the next window."""
+    monkeypatch.setattr(bridge, "STOP_WITHIN", 1.0)
+    monkeypatch.setattr(bridge, "_OVERDUE", 0.0)
+    app = Workbench(OpenRequest(tmp_path, provider="offline"))
+    async with app.run_test(size=(110, 24)) as pilot:
+        await app.bridge.running()
+        hub = running_keeper(data)
+        assert hub is not None
+        os.kill(hub.process.pid, signal.SIGSTOP)
+        app.bench.input.text = "run echo moss"
+        await pilot.press("enter", "ctrl+q")
+        await eventually(left(app), until=bool)
+    assert (app.return_code, app.bridge.refused.startswith("The hub did not answer")) == (0, True)
+    os.kill(hub.process.pid, signal.SIGKILL)
+    app = Workbench(OpenRequest(tmp_path, provider="offline"))
+    async with app.run_test(size=(110, 24)) as pilot:
+
+        async def draft() -> str:
+            return app.bench.input.text
+
+        assert await eventually(draft, until=bool) == "run echo moss"
+
+
+def left(app: Workbench) -> Callable[[], Awaitable[bool]]:
+    async def look() -> bool:
+        return app.return_code is not None
+
+    return look
 
 
 @pytest.mark.parametrize("number", [signal.SIGCONT, signal.SIGKILL])

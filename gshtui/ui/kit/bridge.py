@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, runtime_checkable
 from weakref import WeakKeyDictionary
@@ -22,7 +23,7 @@ from gshtui.bus.events.hub_events import FaultReported, Noticed, QuitRequested, 
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.shell_data import Ran
 from gshtui.bus.subscription import Batch, fold_events
-from gshtui.client.hub_greeting import HubUnavailable
+from gshtui.client.hub_greeting import ANEW, HubUnavailable
 from gshtui.client.window_calls import MakeHub, WindowCalls
 from gshtui.client.window_protocol import HubLost, NotReady, OpenRequest
 from gshtui.system.faults import Breaker, Fault
@@ -79,6 +80,8 @@ STREAMED = 15
 """Frames per second while only streamed text arrives: nobody reads faster."""
 STOP_WITHIN = 10.0
 """Seconds the hub has for an orderly stop."""
+_OVERDUE = 1.0
+"""Seconds after which a prompt that its hub has not taken is kept here, too, when the person leaves."""
 QUEUE = 5_000
 _TRIES = 3
 """Hubs that may end while this window starts in them."""
@@ -238,10 +241,11 @@ class Bridge:
         return self._session
 
     def cease(self) -> list[Event]:
-        """Have nothing start any more: the person leaves. Gives the intents that no hub has had."""
+        """Have nothing start any more: the person leaves. Gives the intents that no hub has had, it seems."""
         if self.hub is not None:
             self.hub.cease()
-        unheard, self._waiting = self._waiting, []
+        overdue = [sent for sent in self._unheard if time.time() - sent.at > _OVERDUE]
+        unheard, self._waiting = [*overdue, *self._waiting], []
         return unheard
 
     async def stop(self) -> bool:
@@ -253,11 +257,14 @@ class Bridge:
         if self._subscription is not None:
             self._subscription.unsubscribe()
             self._subscription = None
-        if hub is not None:
+        if hub is None:
+            return False
+        try:
             async with time_limit(STOP_WITHIN):
                 await hub.stop()
-            return hub.goes_on
-        return False
+        except TimeoutError:
+            self.refused = f"The hub did not answer when the window closed. {ANEW}"
+        return hub.goes_on
 
     def publish(self, event: Event) -> bool:
         """Publish an intent, now or as soon as the hub is up. False: there is no hub and will be none."""
@@ -271,6 +278,7 @@ class Bridge:
 
     def _tell(self, hub: WindowCalls, event: Event) -> None:
         if isinstance(event, PromptSubmitted):
+            event = msgspec.structs.replace(event, at=event.at or time.time())
             self._unheard.append(event)
         hub.bus.publish(event)
         self._expect_answer(hub)
