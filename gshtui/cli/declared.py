@@ -215,7 +215,7 @@ def _run(form: CommandForm, given: dict[str, Any]) -> int:
                 raise
             if not form.quiet:
                 complain(error.message, error.hint)  # what needs no record is done here
-    return _run_here(form, found, as_json=given["as_json"], yes=yes, lines=lines, flags=flags, beside=lines or waits)
+    return _run_here(form, found, as_json=given["as_json"], yes=yes, lines=lines, flags=flags)
 
 
 def _run_here(
@@ -226,14 +226,11 @@ def _run_here(
     yes: bool = False,
     lines: bool = False,
     flags: Mapping[str, str] | None = None,
-    beside: bool = False,
 ) -> int:
     from gshtui.headless.commands.declared_command import DeclaredCall, run_call
 
     parameters = getattr(importlib.import_module(form.module), form.parameters)
-    call = DeclaredCall(
-        parameters, found, form.name, json=as_json, yes=yes, lines=lines, flags=flags or {}, beside=beside
-    )
+    call = DeclaredCall(parameters, found, form.name, json=as_json, yes=yes, lines=lines, flags=flags or {})
     return run_call(call, _open_session)
 
 

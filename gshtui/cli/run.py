@@ -37,18 +37,10 @@ def run(
       gsh-tui run 'glob *.md | write path=list.txt'
       gsh-tui run --as main 'bash make test'
     """
-    if line and not (agent or timeout or yes):
-        from gshtui.headless.commands.hub_words import is_about_hub
-        from gshtui.headless.commands.keeper_call import KeeperCall, run_by_keeper
-
-        words = " ".join(line)
-        call = KeeperCall("run", "", {}, json=as_json, yes=yes, waiting="Working", flags=flags, line=words)
-        if (code := run_by_keeper(call, brings=not is_about_hub(words))) is not None:
-            return code
-    from gshtui.headless.commands.command_lines import LineOptions, run_line
+    from gshtui.headless.commands.command_lines import LineOptions, run_lines
 
     text, limit = " ".join(line) if line else None, timeout or 0.0
-    return run_line(LineOptions(text, agent=agent, yes=yes, json=as_json, timeout=limit, flags=flags))
+    return run_lines(LineOptions(text, agent=agent, yes=yes, json=as_json, timeout=limit, flags=flags))
 
 
 @click.command(

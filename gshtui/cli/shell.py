@@ -237,7 +237,7 @@ def resume(as_json: bool) -> int:
 @json_option
 def menu(busy: bool, as_json: bool) -> int:
     """Print the agents for the prompt's menu, one per line: ID, TAB, label."""
-    from gshtui.headless.agents.agent_menu import print_menu as do
+    from gshtui.headless.commands.agent_menu import print_menu as do
 
     return do(busy=busy, as_json=as_json)
 

@@ -75,7 +75,7 @@ def settings_naming(word: str, variable: str) -> Settings | None:
     """
     if not is_named(word, variable):
         return None
-    from gshtui.headless.commands.command_hub import load_settings
+    from gshtui.headless.called_here import load_settings
 
     return load_settings(quiet=True).settings
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -59,19 +59,22 @@ class HubSilent(HubUnavailable, TimeoutError):
         self.pid = pid
 
 
-def greeted(kind: str, within: float, *, of_any_version: bool = False) -> Iterator[socket.socket]:
+def greeted(
+    kind: str, within: float, *, of_any_version: bool = False, at: Sequence[Path] = ()
+) -> Iterator[socket.socket]:
     """A connection to each hub that serves this program's faces. Who takes one closes it.
 
     Args:
         kind: of face, see `gshtui.shell.event_table`.
         within: seconds for each answer, on these connections from now on.
         of_any_version: another program's hub will do, too.
+        at: where it listens, if that is known.
 
     Raises `HubSilent`: none of them serves it, and that of the person's record does not answer; `HubUnavailable`: this
     process may ask none.
     """
     silent: set[int] = set()
-    for path in chain(paths.keeper_sockets(), _elsewhere()):
+    for path in at or chain(paths.keeper_sockets(), _elsewhere()):
         try:
             connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | getattr(socket, "SOCK_CLOEXEC", 0))
         except OSError as error:

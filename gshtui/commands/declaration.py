@@ -60,6 +60,8 @@ class Parameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     SHELL: ClassVar[ShellForm | ShellGroup | None] = None
     """Its form as `gsh-tui NAME …`; `None`: it has none, and `gsh-tui run` runs it."""
+    BY_FACE: ClassVar[ShellForm | None] = None
+    """How the hub does it for a process whose code calls it by values."""
     FORMER_NAMES: ClassVar[Mapping[str, str]] = {}
     """Earlier names of parameters, each with the present one; lines and scripts may still use them."""
 

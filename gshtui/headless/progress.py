@@ -121,18 +121,17 @@ class Progress:
 
 
 @asynccontextmanager
-async def watching(hub: Hub, words: str, *, shows_agents: bool = False) -> AsyncGenerator[Progress]:
+async def watching(hub: Hub, words: str) -> AsyncGenerator[Progress]:
     """Show the progress line while the hub works, and the hub's warnings.
 
     Args:
         hub: not yet started.
         words: what the command does, such as `Waiting for fix`.
-        shows_agents: print the id of each agent that it starts.
     """
     from gshtui.hub.faces.command_watch import CommandWatch
 
     progress = Progress(words)
-    watch = CommandWatch(hub, progress, shows_agents=shows_agents)
+    watch = CommandWatch(hub, progress)
     progress.start()
     try:
         yield progress

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from gshtui.agents.memory.memory_mount import MemoryOwners
     from gshtui.agents.sessions import SessionOf
     from gshtui.agents.usage.commands import SyncPrograms
+    from gshtui.bus.shell_data import ShellRecord
     from gshtui.context.commands.agent_facts import AgentFacts
     from gshtui.context.retrieval.shell_summary import SyncShells
     from gshtui.fleet.commands.status_commands import AgentSources
     from gshtui.fleet.native.commands import SpawnAuthority
     from gshtui.mcp_client.server_pool import ServerPool
     from gshtui.python.interpreters import InterpreterOwner, Interpreters, ToolAnswer
+    from gshtui.shell.log.history_commands import KeepRun
     from gshtui.store.record.store import Store
     from gshtui.tools.files.file_paths import FilePaths
 
@@ -95,6 +97,21 @@ def session_of(hub: Hub) -> SessionOf:
 def sync_shells(hub: Hub) -> SyncShells:
     """By the hub that stores them."""
     return hub.sync_shells
+
+
+def keep_run(hub: Hub) -> KeepRun:
+    """In the log of the hub that shells report to."""
+
+    async def keep(record: ShellRecord, text: str) -> ShellRecord:
+        assert hub.store is not None
+        log = (hub.host or hub).shell_log
+        kept = await (hub.store.shells.put_record if log is None else log.put_record)(record)
+        if not text:
+            return kept
+        put = hub.store.shells.put_output if log is None else log.put_output
+        return await put(record.shell, record.number, text) or kept
+
+    return keep
 
 
 def sync_programs(hub: Hub) -> SyncPrograms:

@@ -1,20 +1,16 @@
 """What a person is asked to approve is the same in every face, character by character, whatever its characters are."""
 
 import random
-from collections.abc import Awaitable, Callable
 from contextvars import copy_context
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
-from unittest.mock import AsyncMock
 
 import pytest
 from msgspec.structs import replace
 
 from gshtui.agents.commands.approval_commands import ApprovalList, _render_list
 from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice
-from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Task
 from gshtui.bus.events.fleet_events import AgentEnded
 from gshtui.commands.declaration import Caller, Invocation, Outcome, Question
@@ -28,11 +24,12 @@ from gshtui.fleet.native.commands import _outcome
 from gshtui.guard.approval.open_approvals import OpenApprovals
 from gshtui.guard.approval.question_text import program_request, waiting_words
 from gshtui.guard.rules.rule_book import RuleBook
-from gshtui.headless.commands import command_lines
+from gshtui.headless import streams
+from gshtui.headless.commands import keeper_call
 from gshtui.headless.outcomes import aloud_text
-from gshtui.headless.progress import Progress
 from gshtui.headless.streams import LINE_FACE, as_typed_here
 from gshtui.headless.turns.approval_prompt import question_text
+from gshtui.hub.faces import asked_commands
 from gshtui.store.sessions.session_calls import SessionSummary
 from gshtui.store.sessions.session_commands import _render_summary
 from gshtui.store.tables.session_table import SessionInfo
@@ -107,40 +104,27 @@ def is_shown_in_every_face(command: str, choices: tuple[QuestionChoice, ...]) ->
     assert {face: text for face, text in whole.items() if command not in text} == {}
 
 
-class Asking:
-    """A hub whose command asks this."""
-
-    bus = Bus()
-
-    def __init__(self, question: Question) -> None:
-        self._question = question
-
-    async def run(self, _line: str, *, ask: Callable[[Question], Awaitable[bool]]) -> Outcome:
-        return Outcome(await ask(self._question))
-
-
-async def heard(question: Question, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What the face for screen readers asks for a command."""
+def heard(question: Question, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a face at a terminal asks for a command that the hub does."""
     asked: list[str] = []
-    monkeypatch.setattr(command_lines, "ask_yes_no", asked.append)
-    hub: Any = Asking(question)
-    person: Any = SimpleNamespace(leaves_to_turn=AsyncMock(return_value=False), follow=lambda batch: None)
-    await command_lines._asking(hub, "/line", person, Progress("waits"))
+    monkeypatch.setattr(streams, "ask_yes_no", asked.append)
+    monkeypatch.setattr(keeper_call, "_somebody_is_here", lambda: True)
+    keeper_call._agreed(asked_commands.question_text(question))
     (text,) = asked
     return text
 
 
-async def test_what_a_command_asks_for_is_read_aloud_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_command_asks_for_is_read_aloud_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     with each_case() as case:
         for command in COMMANDS:
             with case(command):
-                await is_read_aloud(command, monkeypatch)
+                is_read_aloud(command, monkeypatch)
 
 
-async def is_read_aloud(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def is_read_aloud(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     quoted = f"# x\n---\n| a | b |\n| --- | --- |\n```\n  {command}   {command}\n___"
     agreed: Any = None
-    said = await heard(Question(agreed, f"Trust {command}?", command, losses=(command,), quoted=quoted), monkeypatch)
+    said = heard(Question(agreed, f"Trust {command}?", command, losses=(command,), quoted=quoted), monkeypatch)
     assert said == f"{quoted}\n{command} {command} Trust {command}?"
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -58,31 +59,41 @@ async def _serve(options: AcpOptions, stop: Stop) -> int:
     except OSError as error:
         complain(f"standard input or output cannot be used: {error.strerror}.")
         return exits.ERROR
-    from gshtui.headless.commands.command_hub import bring_hub, load_settings, no_hub_runs
+    from gshtui.headless.called_here import load_settings
+    from gshtui.headless.commands.command_hub import bring_hub, own_hub
     from gshtui.headless.servers.program_relay import AcpProtocol, relayed
 
     wanted = {"provider": options.provider, "model": options.model, "mode": options.mode, "flags": dict(options.flags)}
     if (code := await relayed(AcpProtocol(), wanted, source, sink, stop)) is not None:
         return code
-    settings = (await asyncio.to_thread(load_settings, options.flags, quiet=True)).settings
-    if not settings.features.acp:
+    loaded = await asyncio.to_thread(load_settings, options.flags, quiet=True)
+    if not loaded.settings.features.acp:
         off = FeatureOffError("acp")
         complain(off.message, off.hint)
         return exits.USAGE
-    if await bring_hub(settings) and (code := await relayed(AcpProtocol(), wanted, source, sink, stop)) is not None:
+    started = await bring_hub(loaded.settings)
+    if started and (code := await relayed(AcpProtocol(), wanted, source, sink, stop)) is not None:
         return code
-    await no_hub_runs(settings)
+    async with AsyncExitStack() as own:
+        host: Hub | None = None
+        with suppress(OSError):
+            host = (await own.enter_async_context(own_hub(loaded))).hub
+        return await _serve_client(options, host, source, sink, stop)
+
+
+async def _serve_client(options: AcpOptions, host: Hub | None, source: int, sink: int, stop: Stop) -> int:
+    """Serve it on the hub of this process; returns the exit code. `host`: `None` where no record can be written."""
     from acp.agent.connection import AgentSideConnection
 
     from gshtui.features.acp.acp_server import AcpServer
 
     async def open_hub(cwd: Path, session: str, servers: ClientServers) -> Hub:
-        return await open_session_hub(options, cwd, session, servers)
+        return await open_session_hub(options, cwd, session, servers, host=host)
 
     async def open_store() -> Store:
-        return await _open_store(options)
+        return await _open_store(options) if host is None or host.store is None else host.store
 
-    server: Any = AcpServer(open_hub, open_store)
+    server: Any = AcpServer(open_hub, open_store, shared=host is not None)
     reader, writer = await _streams(source, sink)
     transport = ClientTransport(reader, writer, _note)
     connection = AgentSideConnection(server, transport, listening=False, use_unstable_protocol=True)

@@ -73,7 +73,8 @@ async def _run(options: McpServeOptions, stop: Stop) -> int:
             return code
     from gshtui.features.mcp_server.mcp_face import McpFace
     from gshtui.features.mcp_server.served_commands import ServedCommands
-    from gshtui.headless.commands.command_hub import bring_hub, load_settings, only_hub, visiting_hub, working_folder
+    from gshtui.headless.called_here import load_settings, running_hub, working_folder
+    from gshtui.headless.commands.command_hub import bring_hub, only_hub
     from gshtui.headless.servers.asked_programs import allowing
 
     own = load_settings()
@@ -88,7 +89,7 @@ async def _run(options: McpServeOptions, stop: Stop) -> int:
     ):
         return code
     loaded = load_settings(allowing(own.settings.agent.auto_approve, options.allowed), quiet=True)
-    hub_here = visiting_hub if options.http else only_hub
+    hub_here = running_hub if options.http else only_hub
     async with hub_here(_hub_options(working_folder(), loaded)) as hub:
 
         async def start() -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gshtui.headless import exits, streams
-from gshtui.headless.commands.command_hub import working_folder
+from gshtui.headless.called_here import working_folder
 
 if TYPE_CHECKING:
     from gshtui.features.replay.replay_player import Recording

@@ -16,7 +16,8 @@ import msgspec
 
 from gshtui.client.hub_greeting import HubUnavailable, surroundings
 from gshtui.headless import exits, streams
-from gshtui.headless.commands.command_hub import bring_hub, load_settings, only_hub, working_folder
+from gshtui.headless.called_here import load_settings, working_folder
+from gshtui.headless.commands.command_hub import bring_hub, only_hub
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.servers.hub_reach import COMES_WITHIN, start_hub, taken
 from gshtui.headless.streams import complain

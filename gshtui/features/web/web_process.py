@@ -7,7 +7,7 @@ import importlib.util
 import os
 
 from gshtui.headless import exits, streams
-from gshtui.headless.commands.command_hub import working_folder
+from gshtui.headless.called_here import working_folder
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import complain
 from gshtui.system.installation import own_command

@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
+from gshtui.bus.events.approval_events import ApprovalAnswered
+from gshtui.bus.events.hub_events import FaultReported
 from gshtui.bus.events.workflow_events import (
     WorkflowFinished,
     WorkflowStarted,
@@ -23,22 +26,20 @@ from gshtui.bus.events.workflow_events import (
     WorkflowStepOutput,
     WorkflowStepStarted,
 )
-from gshtui.commands.declaration import UnknownCommand
 from gshtui.headless import exits
-from gshtui.headless.commands.command_hub import bring_hub, load_settings, visiting_hub, working_folder
+from gshtui.headless.called_here import load_settings, print_problems, say_faults
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import STDERR, STDOUT, Writer, ask_yes_no, complain, json_line, shown
+from gshtui.headless.turns.turn_call import HubEnded, begun
+from gshtui.hub.faces.turn_request import TurnRequest
+from gshtui.system.tasks import cancel_and_wait
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
-    from gshtui.features.workflows.definition import RunEnd
-    from gshtui.features.workflows.workflow_run import WorkflowRun
-    from gshtui.features.workflows.workflow_service import WorkflowService
-    from gshtui.hub.hub import Hub
     from gshtui.tools.shell.shell_process import Start
 
-_WIND_DOWN = 30.0
-"""Seconds that a run has to end after a signal."""
+_WIND_DOWN = 35.0
+"""Seconds that a run has to end after a signal, which the hub tells."""
 
 
 class WorkflowOptions(msgspec.Struct, frozen=True):
@@ -66,113 +67,80 @@ def run_workflow(options: WorkflowOptions) -> int:
 
 
 async def _run(options: WorkflowOptions, stop: Stop) -> int:
-    from gshtui.features.workflows.workflow_calls import RUN_PARTS
-    from gshtui.hub.hub_options import HubOptions
+    from gshtui.settings.contract import FeatureOffError
 
     loop = asyncio.get_running_loop()
 
     def unread() -> None:
         loop.call_soon_threadsafe(stop.nobody_reads)
 
-    writer = Writer(unread)
-    loaded = await asyncio.to_thread(load_settings, options.flags)
-    await bring_hub(loaded.settings)
-    hub_options = HubOptions(
-        cwd=working_folder(),
-        loaded=loaded,
-        provider=options.provider,
-        model=options.model,
-        respondent="policy" if options.yes else "person" if options.attended else "nobody",
-        mode=options.mode,
-        parts=RUN_PARTS,
-        visiting=True,
-        where="gsh-tui workflow",
-    )
+    loaded = await asyncio.to_thread(load_settings, options.flags, quiet=True)
+    if not loaded.settings.features.workflows:
+        off = FeatureOffError("workflows")
+        complain(off.message, off.hint)
+        return exits.USAGE
+    fields = {name: getattr(options, name) for name in ("name", "values", "provider", "model", "mode", "yes", "resume")}
+    more = {"attended": options.attended, "lends": options.attended and os.isatty(1), "told": not options.json}
+    writer, bus = Writer(unread), Bus()
+    face, reporter = _Face(writer), _Reporter(writer, as_json=options.json)
+    request = TurnRequest(flags=dict(options.flags), where="gsh-tui workflow")
     try:
-        async with visiting_hub(hub_options) as hub:
-            await hub.start()
-            for part in ("store", "guard"):
-                if (failed := hub.failed.get(part)) is not None:
-                    complain(failed.why, failed.hint)
-                    return exits.ERROR
-            try:
-                hub.registry.get("workflow")
-            except UnknownCommand as error:
-                complain(error.message, error.hint)
-                return exits.USAGE
-            reporter = _Reporter(writer, as_json=options.json)
-            report = hub.bus.subscribe(reporter.handle_events, name="workflow report")
-            try:
-                async with _asking(hub, options, writer):
-                    return await _to_its_end(hub, options, stop, writer)
-            finally:
-                report.unsubscribe()
+        async with begun(loaded, request, "workflows turn", fields | more) as call, _asking(bus, options, writer):
+            print_problems(call.problems)
+            bus.subscribe(reporter.handle_events, name="workflow report")
+            bus.subscribe(say_faults, FaultReported, name="faults")
+            bus.subscribe(call.answer, ApprovalAnswered, name="answers")
+            running, asked = (
+                asyncio.ensure_future(call.run(face, bus.publish, face)),
+                asyncio.ensure_future(stop.asked.wait()),
+            )
+            await asyncio.wait({running, asked}, return_when=asyncio.FIRST_COMPLETED)
+            if not running.done():
+                call.interrupt()
+                await asyncio.wait({running}, timeout=_WIND_DOWN)
+            await bus.drained()
+            await asyncio.to_thread(writer.wait, lambda: stop.signalled)
+            done = running.done()
+            await cancel_and_wait(asked, *(() if done else (running,)))
+            for text, hint in face.told:
+                complain(text, hint)
+            return int(running.result()) if done else exits.INTERRUPTED
+    except HubEnded:
+        complain("the hub ended, and with it the run.", "`gsh-tui workflow ls` has it; `workflow resume` goes on.")
+        return exits.ERROR
     finally:
+        await bus.close()
         await asyncio.to_thread(writer.close)
 
 
-async def _to_its_end(hub: Hub, options: WorkflowOptions, stop: Stop, writer: Writer) -> int:
-    from gshtui.features.workflows.definition import WorkflowError
-    from gshtui.features.workflows.workflow_service import workflow_service
-    from gshtui.store.engine.store_errors import StoreError
+class _Face:
+    """This terminal, which is asked and lent."""
 
-    service = hub.offers.things.get(workflow_service)
-    try:
-        run, task = await _begun(service, options, writer)
-    except WorkflowError as error:
-        complain(error.message, error.hint)
-        return error.code
-    except StoreError as error:
-        complain(error.message, error.hint)
-        return exits.USAGE if error.kind in ("unknown", "ambiguous") else exits.ERROR
-    asked = asyncio.ensure_future(stop.asked.wait())
-    try:
-        await asyncio.wait({task, asked}, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            run.cancel()
-            await asyncio.wait({task}, timeout=_WIND_DOWN)
-        if not task.done():
-            return exits.INTERRUPTED
-        end = task.result()
-    except StoreError as error:
-        complain(error.message, error.hint)
-        return exits.ERROR
-    finally:
-        asked.cancel()
-        await hub.bus.drained()
-        await asyncio.to_thread(writer.wait, lambda: stop.signalled)
-    return _said(end, options)
+    def __init__(self, writer: Writer) -> None:
+        self.told: list[tuple[str, str]] = []
+        """What is said once all was written."""
+        self._writer = writer
+        self._lent = _Lent(writer)
 
+    def complain(self, text: str, hint: str = "") -> None:
+        self.told.append((text, hint))
 
-async def _begun(
-    service: WorkflowService, options: WorkflowOptions, writer: Writer
-) -> tuple[WorkflowRun, asyncio.Task[RunEnd]]:
-    """Begin the run, or go on with one. Raises `WorkflowError`, `StoreError`."""
-    from gshtui.features.workflows.definition import stopped_sentence, unknown_steps
+    def note(self, text: str) -> None:
+        """A run tells by its events how far it is."""
 
-    lend = _Lent(writer).run if options.attended and os.isatty(1) else None
-    if not options.resume:
-        return await service.start(options.name, options.values, lend)
-    row, steps = await service.find(options.resume)
-    again = options.yes
-    if said := stopped_sentence(row, steps):
-        complain(said)
-    if (begun := unknown_steps(row, steps)) and options.attended:
-        again = await asyncio.to_thread(ask_yes_no, f"Run {' and '.join(begun)} again?")
-    return await service.resume(options.resume, again=again, lend=lend)
+    def show(self, text: str) -> None:
+        """Nothing is in front of it."""
 
+    def opened(self, session: str) -> None:
+        """It has no conversation."""
 
-def _said(end: RunEnd, options: WorkflowOptions) -> int:
-    """Print how it ended; returns the exit code."""
-    if end.state == "done":
-        return exits.DONE
-    if not options.json:
-        error = end.error or f"the run was {end.state}"
-        hints = [f"gsh-tui workflow resume {end.run[:8]} goes on from there."]
-        if end.exit_code == exits.DENIED and not options.attended:
-            hints.insert(0, "--yes allows what fits in the sandbox; a person at a terminal is asked.")
-        complain(error, " ".join(hints))
-    return end.exit_code if 0 < end.exit_code < 256 else exits.ERROR
+    async def agrees(self, question: str) -> bool:
+        while self.told:
+            complain(*self.told.pop(0))
+        return await asyncio.to_thread(ask_yes_no, question)
+
+    async def lend(self, start: Start) -> int:
+        return await self._lent.run(start)
 
 
 class _Lent:
@@ -195,13 +163,13 @@ class _Lent:
 
 
 @asynccontextmanager
-async def _asking(hub: Hub, options: WorkflowOptions, writer: Writer) -> AsyncGenerator[None]:
+async def _asking(bus: Bus, options: WorkflowOptions, writer: Writer) -> AsyncGenerator[None]:
     if not options.attended:
         yield
         return
     from gshtui.headless.turns.approval_prompt import ApprovalPrompt
 
-    asker = ApprovalPrompt(hub.bus, lambda text: writer.write(shown(text, STDERR), STDERR), writer.wait)
+    asker = ApprovalPrompt(bus, lambda text: writer.write(shown(text, STDERR), STDERR), writer.wait)
     try:
         yield
     finally:

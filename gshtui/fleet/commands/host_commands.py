@@ -165,7 +165,7 @@ class UninstallPackage(Parameters, Returns[BroughtPackage]):
         parts=_PARTS,
         waiting="Removing it",
         needs_answer=True,
-        alone=True,
+        own_hub=True,
     )
     name: str = Field(description="Name of the host in the configuration.")
 

@@ -58,7 +58,7 @@ class SearchAgents(Parameters, Returns[FoundAgents]):
         summary="Search the registry of ACP agents.",
         parts=frozenset({"store", "fleet"}),
         waiting="Asking",
-        alone=True,
+        own_hub=True,
     )
     FORMER_NAMES = {"target": "word"}
     word: Annotated[str, Mark.VERBATIM, ShellOption(metavar="WORD")] = Field(
@@ -81,7 +81,7 @@ class InstallAgent(Parameters, Returns[InstalledAgent]):
         parts=frozenset({"store", "fleet"}),
         waiting="Installing",
         needs_answer=True,
-        alone=True,
+        own_hub=True,
     )
     FORMER_NAMES = {"target": "name"}
     name: Annotated[str, ShellOption(required=True)] = Field(default="", description="Its name in the registry.")

@@ -234,10 +234,8 @@ class SendToAgent(_ForAgent, Returns[SentMessage]):
         default="", description="The text to send."
     )
     now: bool = Field(default=False, description="Deliver it even while the agent is busy, instead of when it is idle.")
-    wait: Annotated[bool, ShellOption(alone=True)] = Field(
-        default=False, description="Wait for its answer, and print that."
-    )
-    stream: Annotated[bool, ShellOption(alone=True)] = Field(
+    wait: bool = Field(default=False, description="Wait for its answer, and print that.")
+    stream: bool = Field(
         default=False, description="The same, but print its words as it writes them down. With --json, a line for each."
     )
     timeout: float = Field(

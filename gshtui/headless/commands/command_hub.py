@@ -1,33 +1,28 @@
-"""What every headless command needs first: the settings of its folder, and a hub with the parts it uses.
-
-Configuration problems go to stderr, one sentence each, and never stop a command. The hub is always stopped.
-"""
+"""The hub of a headless command: the one that runs, one that is started, or this process meanwhile."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from gshtui.bus.event import Event
-from gshtui.bus.events.hub_events import FaultReported
-from gshtui.bus.loop_faults import in_words
 from gshtui.client.hub_greeting import ANEW, HubSilent, HubUnavailable
 from gshtui.headless import exits
+from gshtui.headless.called_here import load_settings, running_hub, working_folder
 from gshtui.headless.outcomes import print_outcome
-from gshtui.headless.streams import STDERR, complain, is_terminal
-from gshtui.settings.paths import FolderError
-from gshtui.system.processes.time_limit import time_limit
+from gshtui.headless.runner import catch_in_loop
+from gshtui.headless.streams import complain
 
 if TYPE_CHECKING:
-    from gshtui.bus.agent_data import Respondent
+    from gshtui.fleet.keeper.keeper import KeeperClaim, KeeperState
     from gshtui.headless.progress import Progress
+    from gshtui.headless.servers.keeper_process import OwnHub
     from gshtui.hub.faces.local_commands import LocalCommands
     from gshtui.hub.hub import Hub
     from gshtui.hub.hub_options import HubOptions
@@ -37,12 +32,7 @@ if TYPE_CHECKING:
 _ENDS_WITHIN = 4.0
 """Seconds for a hub that listens no more to end."""
 _LOOK_EVERY = 0.05
-_STOP_WITHIN = 20.0
-"""Seconds that a hub has to stop; its parts have shorter deadlines of their own."""
-
 T = TypeVar("T")
-STORE_ONLY = frozenset({"store"})
-"""The part that a command on the record alone needs."""
 
 
 class HubNeeds(msgspec.Struct, frozen=True):
@@ -50,63 +40,30 @@ class HubNeeds(msgspec.Struct, frozen=True):
 
     parts: frozenset[str]
     where: str = "gsh-tui run"
-    """The name shown to another window that wants the same conversation."""
+    """What works there, in its own words."""
     flags: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     """Settings for this run only."""
-    respondent: Respondent = "nobody"
-    conversation: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
-    """Options of the hub for the conversation that it opens; empty: none."""
-    timeout: float = 0.0
-    """Seconds after which the command is stopped; 0: never."""
     waiting: str = "Working"
     """The progress line that a person sees after a second of silence."""
-    beside: bool = False
-    """It visits the record beside a hub that runs."""
-    brings_hub: bool = True
-    """Start the resident hub where none runs, whose record this is then."""
-    shows_agents: bool = False
-    """Print the id of each agent that the command starts, as soon as it runs."""
-
-
-class Denied(Exception):
-    """The command was not allowed; the text says why."""
 
 
 async def on_hub(needs: HubNeeds, work: Callable[[Hub, Progress], Awaitable[T]]) -> T | int:
-    """Do the work on a hub of this process; returns its result or, after printing the error, the exit code."""
-    try:
-        return await _on_hub(needs, work)
-    except HubUnavailable as error:
-        complain(error.message, error.hint)
-        return exits.ERROR
-
-
-async def _on_hub(needs: HubNeeds, work: Callable[[Hub, Progress], Awaitable[T]]) -> T | int:
+    """Do the work on a hub of this process, without the record; returns its result or, after printing the error, the
+    exit code.
+    """
     from gshtui.headless.progress import watching
     from gshtui.hub.hub_options import HubOptions
 
+    assert "store" not in needs.parts
     loaded = await asyncio.to_thread(load_settings, needs.flags)
-    if needs.brings_hub:
-        await bring_hub(loaded.settings)
     options = HubOptions(
-        cwd=working_folder(),
-        loaded=loaded,
-        respondent=needs.respondent,
-        parts=needs.parts,
-        visiting=True,
-        where=needs.where,
-        **needs.conversation,
+        cwd=working_folder(), loaded=loaded, respondent="nobody", parts=needs.parts, visiting=True, where=needs.where
     )
-    async with (
-        visiting_hub(options) if needs.beside else only_hub(options) as hub,
-        watching(hub, needs.waiting, shows_agents=needs.shows_agents) as progress,
-    ):
+    async with running_hub(options) as hub, watching(hub, needs.waiting) as progress:
         await hub.start()
         for failed in (each for each in hub.failed.values() if not each.needs):
             complain(f"{failed.part}: {failed.why}", failed.hint)
-        if hub.failed.keys() - ({"providers"} if needs.conversation else ()):
-            return exits.ERROR
-        return await _result_or_code(lambda: work(hub, progress), needs.timeout, progress.clear)
+        return exits.ERROR if hub.failed else await _result_or_code(lambda: work(hub, progress), progress.clear)
 
 
 async def on_settings(
@@ -166,51 +123,20 @@ async def bring_hub(settings: Settings) -> bool:
     raise HubSilent(starting.process.pid)
 
 
-async def _result_or_code(
-    work: Callable[[], Awaitable[T]], timeout: float = 0.0, before: Callable[[], None] = lambda: None
-) -> T | int:
-    """Do the work; returns its result or, after printing the error on stderr, the exit code.
-
-    Args:
-        timeout: the most seconds that it may take; 0: no limit.
-        before: called before anything is printed.
+async def _result_or_code(work: Callable[[], Awaitable[T]], before: Callable[[], None] = lambda: None) -> T | int:
+    """Do the work; returns its result or, after printing the error on stderr, the exit code. `before`: called before
+    anything is printed.
     """
     from gshtui.commands.declaration import CommandError
     from gshtui.commands.printed_outcome import failed
 
     try:
         try:
-            async with time_limit(timeout or None):
-                return await work()
+            return await work()
         finally:
             before()
-    except TimeoutError:
-        complain("timed out; the command was stopped.")
-        return exits.TIMED_OUT
-    except Denied as denied:
-        complain(str(denied))
-        return exits.DENIED
     except CommandError as error:
         return print_outcome(failed(error))
-
-
-def working_folder() -> Path:
-    """The current folder. Raises `FolderError` if it was removed."""
-    try:
-        return Path.cwd()
-    except OSError as error:
-        raise FolderError("The current folder no longer exists; change to another one.") from error
-
-
-def load_settings(flags: Mapping[str, Any] | None = None, *, quiet: bool = False) -> Loaded:
-    """Load the settings for the current folder, and print their problems on stderr unless `quiet`.
-    Raises `FolderError`: the current folder is gone, or there is no home folder.
-    """
-    from gshtui.settings.loader import load
-
-    loaded = load(working_folder(), flags=flags)
-    print_problems(() if quiet else [(problem.level, str(problem)) for problem in loaded.problems])
-    return loaded
 
 
 def serve_face(name: str, *given: object) -> int:
@@ -224,78 +150,108 @@ def serve_face(name: str, *given: object) -> int:
         return exits.USAGE
 
 
-def print_problems(problems: Iterable[tuple[str, str]]) -> None:
-    """Print problems of the settings, each with its level, on stderr; what only informs, to a person."""
-    for level, text in problems:
-        if level == "warning" or is_terminal(STDERR):
-            complain(text)
-
-
-def say_faults(batch: Sequence[Event]) -> None:
-    """Print isolated faults on stderr; the command continues."""
-    for event in batch:
-        if isinstance(event, FaultReported) and not event.shown:
-            complain(*in_words(event))
-
-
 @asynccontextmanager
 async def only_hub(options: HubOptions) -> AsyncGenerator[Hub]:
-    """As `running_hub`, where no other process is the hub of its record. Raises `HubUnavailable`: one is."""
-    await no_hub_runs(options.loaded.settings)
-    async with running_hub(options) as hub:
-        yield hub
-
-
-async def no_hub_runs(settings: Settings) -> None:
-    """Wait a moment for the end of the one that runs. Raises `HubUnavailable`: it goes on."""
-    await _no_hub(settings, lambda: False)
+    """As `running_hub`, while this process is the hub of its record, where that can be written. Raises
+    `HubUnavailable`: another one is.
+    """
+    async with AsyncExitStack() as own:
+        host: Hub | None = None
+        with suppress(OSError):
+            host = (await own.enter_async_context(own_hub(options.loaded))).hub
+        yield await own.enter_async_context(running_hub(options, host))
 
 
 @asynccontextmanager
-async def visiting_hub(options: HubOptions) -> AsyncGenerator[Hub]:
-    """As `running_hub`, beside the hub of its record. Raises `HubUnavailable`: that one does not serve this process."""
-    from gshtui.fleet.keeper.keeper import running_keeper
-    from gshtui.headless.commands.keeper_call import is_served
+async def own_hub(loaded: Loaded) -> AsyncGenerator[OwnHub]:
+    """The hub of the record, which this process is meanwhile, for others, too, such as panes of agents that it starts.
+    Raises `HubUnavailable`: another process is; `OSError`: no record can be written.
+    """
+    from gshtui.fleet.keeper.keeper import KeeperClaim
+    from gshtui.headless.servers.keeper_process import OwnHub
+    from gshtui.shell.event_table import WINDOW
 
-    settings = options.loaded.settings
-    if await asyncio.to_thread(running_keeper, settings.general.session_dir) is not None:
-        await bring_hub(settings)  # one of an older program makes way
-    await _no_hub(settings, is_served)
-    async with running_hub(options) as hub:
-        yield hub
+    claim = KeeperClaim(loaded.settings.general.session_dir)
+    await _acquire(claim)
+    own = OwnHub(loaded, claim, declines={WINDOW})
+    try:
+        await own.start()
+        yield own
+    finally:
+        await own.finish()
+        await own.stop()
 
 
-async def _no_hub(settings: Settings, unless: Callable[[], bool]) -> None:
-    """Wait a moment until no hub runs. Raises `HubUnavailable`: one does. `unless`: whether it may."""
-    from gshtui.fleet.keeper.keeper import IN_CONTAINER, OTHER_VERSION, running_keeper, serves
-    from gshtui.system.processes.process_identity import is_here
+@contextmanager
+def hub_while(loaded: Loaded) -> Generator[Sequence[Path]]:
+    """See to it that the hub runs meanwhile, for several calls; gives where it listens, if this process is it. Raises
+    `HubUnavailable`.
+    """
+    if asyncio.run(bring_hub(loaded.settings)):
+        yield ()
+        return
+    with hub_here(loaded) as socket:
+        yield (socket,)
 
-    data, until = settings.general.session_dir, time.monotonic() + _ENDS_WITHIN
-    while (running := await asyncio.to_thread(running_keeper, data)) is not None:
-        if not serves(running):
-            raise HubUnavailable(*OTHER_VERSION)
-        if not is_here(running.process):
-            raise HubUnavailable(*IN_CONTAINER)
-        if await asyncio.to_thread(unless):
-            return
-        if time.monotonic() > until:
-            raise HubUnavailable(f"The hub (pid {running.process.pid}) is not reached from here.", ANEW)
+
+@contextmanager
+def hub_here(loaded: Loaded) -> Generator[Path]:
+    """Be the hub meanwhile, in a thread of this process, which is its client as others are; gives where it listens.
+    Raises `HubUnavailable`: another process is it, or no record can be written.
+    """
+    import threading
+    from concurrent.futures import Future
+
+    begun: Future[tuple[Path, Callable[[], object]]] = Future()
+
+    async def be() -> None:
+        ending = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        catch_in_loop(loop)
+        async with own_hub(loaded) as own:
+            begun.set_result((own.socket, lambda: loop.call_soon_threadsafe(ending.set)))
+            await ending.wait()
+
+    def run() -> None:
+        try:
+            asyncio.run(be())
+        except OSError as error:
+            why = f"No hub can work in {loaded.settings.general.session_dir}: {error.strerror or error}."
+            begun.set_exception(HubUnavailable(why, "Check its owner and free space."))
+        except HubUnavailable as error:
+            begun.set_exception(error)
+
+    thread = threading.Thread(target=run, name="the hub")
+    thread.start()
+    socket, end = begun.result()
+    try:
+        yield socket
+    finally:
+        end()
+        thread.join()
+
+
+async def _acquire(claim: KeeperClaim) -> None:
+    """Take the lock, for which a moment is waited. Raises `HubUnavailable`, `OSError`."""
+    from gshtui.fleet.keeper.keeper import running_keeper, serves
+
+    until = time.monotonic() + _ENDS_WITHIN
+    while not await asyncio.to_thread(claim.acquire):
+        running = await asyncio.to_thread(running_keeper, claim.folder)
+        if time.monotonic() > until or (running is not None and not serves(running)):
+            raise unreached(running)
         await asyncio.sleep(_LOOK_EVERY)
 
 
-@asynccontextmanager
-async def running_hub(options: HubOptions) -> AsyncGenerator[Hub]:
-    """A hub, not yet started, that is always stopped at the end."""
-    from gshtui.hub.composition import build_hub
+def unreached(running: KeeperState | None) -> HubUnavailable:
+    """Why the hub that runs does not serve this process."""
+    from gshtui.fleet.keeper.keeper import IN_CONTAINER, OTHER_VERSION, serves
+    from gshtui.system.processes.process_identity import is_here
 
-    hub = build_hub(options)
-    hub.bus.subscribe(say_faults, FaultReported, name="faults")
-    try:
-        yield hub
-    finally:
-        stopping = asyncio.ensure_future(hub.stop())
-        await asyncio.wait({stopping}, timeout=_STOP_WITHIN)
-        if stopping.done():
-            stopping.result()
-        else:
-            complain("not everything stopped in time, but nothing accepted is lost.")
+    if running is None:
+        return HubUnavailable("The hub ended before it took this.", "Try it again.")
+    if not serves(running):
+        return HubUnavailable(*OTHER_VERSION)
+    if not is_here(running.process):
+        return HubUnavailable(*IN_CONTAINER)
+    return HubUnavailable(f"The hub (pid {running.process.pid}) is not reached from here.", ANEW)

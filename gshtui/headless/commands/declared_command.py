@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from gshtui.headless import exits, streams
-from gshtui.headless.commands.command_hub import HubNeeds, load_settings, on_hub, on_settings
+from gshtui.headless.called_here import load_settings
+from gshtui.headless.commands.command_hub import HubNeeds, on_hub, on_settings
 from gshtui.headless.outcomes import outcome_code, print_outcome
 from gshtui.headless.runner import run_command, until_stopped
 
@@ -53,8 +56,6 @@ class DeclaredCall(msgspec.Struct, frozen=True):
     """Answer each line of standard input."""
     flags: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     """Settings for this run only."""
-    beside: bool = False
-    """Its own process does it, although a hub runs."""
 
     @property
     def form(self) -> ShellForm:
@@ -102,8 +103,6 @@ def run_call(call: DeclaredCall, open_session: Callable[[str], int] | None = Non
                 where=f"gsh-tui {call.name}",
                 flags=call.flags,
                 waiting=form.waiting,
-                beside=call.beside or form.alone,
-                shows_agents=form.prints_agents and not call.json,
             )
             ran = await on_hub(needs, lambda hub, progress: run_on(hub, call, progress.clear))
         else:
@@ -247,3 +246,24 @@ def attach(argv: tuple[str, ...]) -> int:
     except OSError as error:
         streams.complain(f"cannot start tmux: {error.strerror}.", f"To attach by hand: {by_hand}")
         return exits.UNREACHABLE
+
+
+def run_in_terminal(line: str, needs_screen: bool) -> int:
+    """Run a shell line on this terminal until it ends; returns its exit code, as a shell says it."""
+    if needs_screen and not (os.isatty(0) and os.isatty(1)):
+        streams.complain("this needs a terminal.", f"In a terminal, run: {line}")
+        return exits.USAGE
+
+    def spare(_number: int, _frame: object) -> None:
+        """What ctrl+c sends is for the program. A handler, since what is ignored stays ignored in the program."""
+
+    before = {number: signal.signal(number, spare) for number in (signal.SIGINT, signal.SIGQUIT)}
+    try:
+        code = subprocess.run(["/bin/sh", "-c", line], check=False).returncode
+    except OSError as error:
+        streams.complain(f"cannot start a shell: {error.strerror}.")
+        return exits.ERROR
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return code if code >= 0 else 128 - code

@@ -11,9 +11,12 @@ import json
 import os
 import signal
 import socket
+import sys
 import time
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from gshtui.client.hub_greeting import HubSilent, check_declined, greeted, surroundings
 from gshtui.headless import exits, streams
@@ -22,8 +25,12 @@ from gshtui.system.json_types import is_object
 from gshtui.system.network.peer import peer_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gshtui.commands.declaration import Parameters
     from gshtui.headless.progress import Progress
 
+T = TypeVar("T")
 ANSWER_WITHIN = 4.0
 """Seconds for the keeper to say that it is ready."""
 SILENT_FOR = 3.0
@@ -31,8 +38,9 @@ SILENT_FOR = 3.0
 _QUIET_FOR = 1.0
 """Seconds in which there is no progress line, so that nothing is loaded for one."""
 _TICK = 0.1
-_ENDS = frozenset({"failed", "refused", "data", "text", "attach", "program", "parts"})
+_ENDS = frozenset({"failed", "refused", "data", "text", "attach", "program", "parts", "prompt", "value"})
 """The fields of which an outcome has one."""
+_FINE: Mapping[str, Any] = {"is_error": False, "timed_out": False, "denied": False}
 _TOLD = frozenset({"complain", "wait_for", "started", "queued"})
 """What it says while it works, see `gshtui.hub.faces.command_watch.CommandFace`."""
 _CHUNK = 64 * 1024
@@ -43,19 +51,26 @@ class KeeperCall(NamedTuple):
 
     name: str
     """The words that call it."""
-    declared: str
-    """The class of its parameters, `module:name`; empty: it is `line`, of the command language."""
-    values: dict[str, Any]
+    declared: str = ""
+    """The class of its parameters, `module:name`; empty: it is `lines`, of the command language."""
+    values: Mapping[str, Any] = {}
     """By field name; omitted fields are left out."""
-    json: bool
+    json: bool = False
     """Print its data."""
-    yes: bool
+    typed: bool = False
+    """Its result is for `told`, and nothing of it is printed."""
+    yes: bool = False
     """Do not ask."""
-    waiting: str
+    waiting: str = "Working"
     """The progress line shown after a second of silence."""
-    flags: dict[str, str]
+    flags: Mapping[str, Any] = {}
     """Settings for this run only."""
-    line: str = ""
+    lines: Mapping[str, Any] | None = None
+    """As `gshtui.hub.faces.asked_lines.LinesRequest` has them."""
+    timeout: float = 0.0
+    """Seconds after which it is stopped; 0: never."""
+    told: Callable[[dict[str, Any]], None] = lambda _: None
+    """Gets a typed result; of a line, what it does to the person's conversation, and that it is a kept prompt."""
 
 
 class _Ended(Exception):
@@ -63,40 +78,52 @@ class _Ended(Exception):
 
 
 def run_by_keeper(
-    call: KeeperCall, open_session: Callable[[str], int] = lambda _: exits.DONE, *, brings: bool
+    call: KeeperCall, open_session: Callable[[str], int] = lambda _: exits.DONE, *, brings: bool = True
 ) -> int | None:
-    """Have it run by the keeper; returns its exit code, or `None` where it has to be done here.
+    """Have it run by the hub; returns its exit code, or `None` where it has to be done here.
 
     Args:
         open_session: opens the window with a conversation.
-        brings: start the keeper where none runs.
+        brings: start the hub where none runs, or be it meanwhile.
 
-    Raises `HubUnavailable`: a keeper runs or starts, and does not answer, or declines; nothing was done.
+    Raises `HubUnavailable`: a hub runs or starts, and does not answer, or declines; nothing was done.
     """
     code = _ask(call, open_session)
     if code is None and brings:
-        import asyncio
+        from gshtui.fleet.keeper.keeper import running_keeper
+        from gshtui.headless.called_here import load_settings
+        from gshtui.headless.commands.command_hub import hub_while, unreached
 
-        from gshtui.headless.commands.command_hub import bring_hub, load_settings
-
-        if asyncio.run(bring_hub(load_settings(call.flags, quiet=True).settings)):
-            code = _ask(call, open_session)
+        loaded = load_settings(call.flags, quiet=True)
+        with hub_while(loaded) as at:
+            code = _ask(call, open_session, at)
+        if code is None:
+            raise unreached(running_keeper(loaded.settings.general.session_dir))
     return code
 
 
-_NOTHING = KeeperCall("run", "", {}, json=False, yes=False, waiting="", flags={}, line="help")
-
-
-def is_served() -> bool:
-    """Whether the keeper does something for this process; it is asked and not told to go on. Raises as
+def value_from_hub(asked: Parameters, kind: type[T], waiting: str = "Working") -> T | int:
+    """The result of a command with these values; or the exit code, once it was said why there is none. Raises as
     `run_by_keeper`.
     """
-    return any(True for _ in _begun(_NOTHING))
+    import msgspec
+
+    from gshtui.system.struct_types import learned
+
+    found: list[T] = []
+
+    def told(said: dict[str, Any]) -> None:
+        found.append(msgspec.convert(said["value"], learned(kind)))
+
+    name = f"{type(asked).__module__}:{type(asked).__qualname__}"
+    values = asked.model_dump(mode="json", exclude_unset=True)
+    code = run_by_keeper(KeeperCall(name, name, values, typed=True, waiting=waiting, told=told))
+    return found[0] if found else exits.ERROR if code is None else code
 
 
-def _begun(call: KeeperCall) -> Iterator[tuple[_Conversation, bool]]:
-    """A conversation with the keeper of this record, if it runs, and whether the call only reads."""
-    for connected in greeted("command", ANSWER_WITHIN):
+def _ask(call: KeeperCall, open_session: Callable[[str], int], at: Sequence[Path] = ()) -> int | None:
+    """The same of the keeper that runs, if one does. `at`: where it listens, if that is known."""
+    for connected in greeted("command", ANSWER_WITHIN, at=at):
         with connected:
             conversation = _Conversation(connected)
             try:
@@ -105,23 +132,18 @@ def _begun(call: KeeperCall) -> Iterator[tuple[_Conversation, bool]]:
                 raise HubSilent(peer_of(connected).pid) from None
             except (OSError, _Ended):
                 continue
-            if reads is not None:  # else it is the keeper of another record
-                yield conversation, reads
-
-
-def _ask(call: KeeperCall, open_session: Callable[[str], int]) -> int | None:
-    """The same of the keeper that runs, if one does."""
-    for conversation, reads in _begun(call):
-        try:
-            return conversation.run(call, open_session)
-        except (OSError, _Ended):
-            if reads and not conversation.printed:
-                return None
-            streams.complain(
-                "The hub ended before it answered, so it is not known whether this was done.",
-                "`gsh-tui agent ls` and `gsh-tui run 'mail ls'` show how things are.",
-            )
-            return exits.ERROR
+            if reads is None:
+                continue  # it is the keeper of another record
+            try:
+                return conversation.run(call, open_session)
+            except (OSError, _Ended):
+                if reads and not conversation.printed:
+                    return None
+                streams.complain(
+                    "The hub ended before it answered, so it is not known whether this was done.",
+                    "`gsh-tui agent ls` and `gsh-tui run 'mail ls'` show how things are.",
+                )
+                return exits.ERROR
     return None
 
 
@@ -151,13 +173,14 @@ class _Conversation:
         self._send(
             run=call.name,
             declared=call.declared,
-            values=call.values,
+            values=dict(call.values),
             json=call.json,
+            typed=call.typed,
             yes=call.yes,
             asks=asks,
             terminal=all(map(os.isatty, (0, 1, 2))),
-            flags=call.flags,
-            line=call.line,
+            flags=dict(call.flags),
+            lines=call.lines,
             plain=streams.is_terminal(streams.STDOUT),
             **surroundings(cwd),
         )
@@ -174,12 +197,19 @@ class _Conversation:
 
     def run(self, call: KeeperCall, open_session: Callable[[str], int]) -> int:
         """Let it go on, answer its questions, print the outcome; returns the exit code."""
-        code = exits.DONE
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.default_int_handler)
+        with _ends_by_signal():
+            return self._run(call, open_session)
+
+    def _run(self, call: KeeperCall, open_session: Callable[[str], int]) -> int:
+        code, name = exits.DONE, ""
         self._send(go=True)
+        until = time.monotonic() + call.timeout if call.timeout else float("inf")
         with _Waiting(call.waiting) as waiting:
             for said in self._lines(waiting):
+                if time.monotonic() > until:
+                    waiting.clear()
+                    streams.complain("timed out; the command was stopped.")
+                    return exits.TIMED_OUT
                 if "question" in said:
                     waiting.clear()
                     self._send(answer=_agreed(said["question"]))
@@ -190,11 +220,26 @@ class _Conversation:
                 elif "over" in said:
                     _print_problems(said)
                     return code
+                elif "told" in said:
+                    call.told(said)
+                elif "talk" in said:
+                    waiting.clear()
+                    name = said["talk"]
+                    streams.write_all(
+                        streams.STDERR,
+                        streams.shown(f"You talk with {name}. Press ctrl+d to end it.\n", streams.STDERR),
+                    )
+                    self._talk(waiting, name)
+                elif "answered" in said:
+                    waiting.clear()
+                    print_outcome({"own": False, "aside": "", **_FINE, **said["answered"]})
+                    self._talk(waiting, name)
                 elif "resume" in said:
                     waiting.clear()
                     return self._resume(said, open_session)
                 elif not said.keys().isdisjoint(_ENDS):
-                    return _finish(said, call)
+                    waiting.clear()
+                    return _finish(call, said)
                 elif told := said.keys() & _TOLD:
                     name = told.pop()
                     getattr(waiting.line, name)(*said[name])
@@ -207,11 +252,16 @@ class _Conversation:
         from gshtui.headless.commands.declared_command import resume
 
         self._socket.close()
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_DFL)
         _print_problems(said)
         session, cwd = said["resume"]
         return resume(session, cwd, open_session)
+
+    def _talk(self, waiting: _Waiting, name: str) -> None:
+        """Pass on the person's next question to an agent; an empty one is the end."""
+        streams.write_all(streams.STDERR, streams.own("you> "))
+        asked = sys.stdin.readline().strip()
+        waiting.restart(f"Waiting for {name}")
+        self._send(said=asked)
 
     def _send(self, **fields: object) -> None:
         self._socket.settimeout(ANSWER_WITHIN)
@@ -257,6 +307,26 @@ class _Conversation:
         self._rest += chunk
 
 
+@contextmanager
+def _ends_by_signal() -> Generator[None]:
+    """Have signals that end the process end the call first."""
+    ends: list[int] = []
+
+    def told(number: int, frame: FrameType | None) -> None:
+        ends.append(number)
+        signal.default_int_handler(number, frame)
+
+    before = {number: signal.signal(number, told) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if streams.LINE_FACE.get():  # which goes on otherwise
+            for number in ends:
+                os.kill(os.getpid(), number)
+
+
 class _Waiting:
     """The progress line, loaded only if there is something to wait for."""
 
@@ -272,6 +342,11 @@ class _Waiting:
         self.clear()
         if kind is KeyboardInterrupt and self._line is not None:
             self._line.interrupted()
+
+    def restart(self, words: str) -> None:
+        """Wait for something else, from now on."""
+        self.clear()
+        self._words, self._began, self._line = words, time.monotonic(), None
 
     def tick(self) -> None:
         """Draw it if it is time."""
@@ -292,12 +367,17 @@ class _Waiting:
             self._line.clear()
 
 
-def _finish(said: dict[str, Any], call: KeeperCall) -> int:
+def _finish(call: KeeperCall, said: dict[str, Any]) -> int:
     _print_problems(said)
-    if said.get("refused"):
+    if "refused" in said:
+        if said["refused"] is not True:
+            streams.complain(said["refused"])
         return exits.DENIED
+    if "prompt" in said or "value" in said:
+        call.told(said)
+        return exits.DONE
     if "program" in said:
-        from gshtui.headless.commands.command_lines import run_in_terminal
+        from gshtui.headless.commands.declared_command import run_in_terminal
 
         for part in said["before"]:
             print_outcome(part)

@@ -10,7 +10,7 @@ import contextlib
 import os
 
 from gshtui.headless import exits, streams
-from gshtui.headless.commands.command_hub import working_folder
+from gshtui.headless.called_here import working_folder
 from gshtui.headless.text_editor import edit_file
 from gshtui.system.editor_command import EditorError, NoEditorError
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from gshtui.client.hub_greeting import HubUnavailable
 from gshtui.headless import exits
-from gshtui.headless.commands.command_hub import working_folder
+from gshtui.headless.called_here import working_folder
 from gshtui.headless.program import doctor_programs
 from gshtui.headless.program.doctor_programs import Finding, as_data, as_text
 from gshtui.headless.runner import Stop, run_command, until_stopped

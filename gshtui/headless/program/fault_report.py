@@ -16,7 +16,7 @@ import msgspec
 
 from gshtui import __version__
 from gshtui.headless import exits, streams
-from gshtui.headless.commands.command_hub import working_folder
+from gshtui.headless.called_here import working_folder
 from gshtui.settings import paths
 
 if TYPE_CHECKING:

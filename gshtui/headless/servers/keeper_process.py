@@ -14,7 +14,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,7 @@ from gshtui.fleet.core.fleet_context import is_over
 from gshtui.fleet.keeper.keeper import BRIEF, DRAIN, LOCK, KeeperClaim, keeper_command
 from gshtui.headless import exits
 from gshtui.headless.agents.asked_agents import AskedAgents
-from gshtui.headless.commands.command_hub import load_settings, running_hub
+from gshtui.headless.called_here import load_settings, running_hub
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.servers.asked_doors import AskedDoors
 from gshtui.headless.servers.asked_programs import AskedPrograms
@@ -182,8 +182,8 @@ class _Asked(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def listening(hub: Hub, *, after_logout: bool) -> AsyncGenerator[_Asked]:
-    """Run commands and take turns for those that ask; without a socket they do it themselves."""
+async def listening(hub: Hub, *, after_logout: bool, declines: Collection[str] = ()) -> AsyncGenerator[_Asked]:
+    """Do what faces of other processes ask for, but for those of kinds that it `declines`."""
     commands, turns, windows = AskedCommands(hub), AskedTurns(hub), AskedWindows(hub, after_logout=after_logout)
     agents, programs, doors = AskedAgents(hub), AskedPrograms(hub), AskedDoors(hub)
     hosts: dict[str, ConnectionHost] = {
@@ -195,7 +195,8 @@ async def listening(hub: Hub, *, after_logout: bool) -> AsyncGenerator[_Asked]:
         ACP: programs,
         SSH: doors,
     }
-    asked = _Asked(_Socket(HubListener(hosts, _at_once)), commands, turns, windows, agents, programs, doors)
+    served = {kind: host for kind, host in hosts.items() if kind not in declines}
+    asked = _Asked(_Socket(HubListener(served, _at_once)), commands, turns, windows, agents, programs, doors)
     await asked.place.open()
     try:
         yield asked
@@ -469,39 +470,73 @@ async def _goes_on(hub: Hub) -> bool:
 
 
 class OwnHub:
-    """See the module's text."""
+    """See the module's text.
 
-    def __init__(self) -> None:
-        self._held: tuple[Loaded, KeeperClaim] | None = None
+    Args:
+        loaded: the settings; by default those of this process, read with the lock.
+        claim: the lock that this process has already.
+        declines: kinds of faces that it does not serve.
+    """
+
+    def __init__(
+        self, loaded: Loaded | None = None, claim: KeeperClaim | None = None, declines: Collection[str] = ()
+    ) -> None:
+        self._loaded = loaded
+        self._claim = claim
+        self._declines = declines
+        self._hub: Hub | None = None
+        self._asked: _Asked | None = None
         self._parts = AsyncExitStack()
 
     def acquire(self) -> bool:
         """Take the lock, unless it has it; false: another process is the hub. Blocks for a moment. Raises `OSError`:
         there can be no record.
         """
-        if self._held is None:
-            loaded = load_settings(quiet=True)
-            claim = KeeperClaim(loaded.settings.general.session_dir)
-            self._held = (loaded, claim) if claim.acquire() else None
-        return self._held is not None
+        if self._claim is None:
+            self._loaded = load_settings(quiet=True)
+            claim = KeeperClaim(self._loaded.settings.general.session_dir)
+            self._claim = claim if claim.acquire() else None
+        return self._claim is not None
+
+    @property
+    def hub(self) -> Hub:
+        """It, once it has started."""
+        assert self._hub is not None
+        return self._hub
+
+    @property
+    def socket(self) -> Path:
+        """Where it listens, once it has started."""
+        assert self._asked is not None
+        return self._asked.place.path
 
     async def start(self) -> None:
         """Begin, and listen to the window and to everybody else."""
         from gshtui.hub.composition import build_hub
 
-        assert self._held is not None
-        loaded, claim = self._held
-        hub = build_hub(
+        claim, loaded = self._claim, self._loaded
+        assert claim is not None
+        assert loaded is not None
+        self._hub = hub = build_hub(
             HubOptions(Path.home(), loaded, respondent="nobody", parts=KEEPER_PARTS, where="the hub", keeper=True)
         )
         self._parts.push_async_callback(hub.stop)
         await hub.start()
-        asked = await self._parts.enter_async_context(listening(hub, after_logout=claim.after_logout))
-        claim.say_ready(asked.place.path)
+        self._asked = await self._parts.enter_async_context(
+            listening(hub, after_logout=claim.after_logout, declines=self._declines)
+        )
+        claim.say_ready(self.socket)
+
+    async def finish(self) -> None:
+        """Take nothing new from other processes, and wait until nothing that must not be cut is done for them."""
+        if self._asked is not None:
+            await self._asked.place.shut()
+            await self._asked.finish()
+            self._asked.agents.comes_again = True
 
     async def stop(self) -> None:
         """End all that it does, and let another process be it."""
         await self._parts.aclose()
-        if self._held is not None:
-            self._held[1].release()
-            self._held = None
+        if self._claim is not None:
+            self._claim.release()
+            self._claim = None

@@ -15,19 +15,10 @@ import termios
 import time
 import tty
 from collections import deque
-from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
 
-from gshtui.client.hub_greeting import HubUnavailable
 from gshtui.headless import exits, streams
-from gshtui.headless.commands.command_hub import STORE_ONLY, load_settings, visiting_hub, working_folder
-from gshtui.headless.runner import run_command, until_stopped
-from gshtui.settings import paths
-
-if TYPE_CHECKING:
-    from gshtui.bus.shell_data import ShellRecord
-    from gshtui.store.record.store import Store
+from gshtui.headless.called_here import working_folder
 
 HEAD, TAIL = 256 * 1024, 768 * 1024
 """Bytes kept of the output's beginning and of its end."""
@@ -232,10 +223,6 @@ def _code(ended: int) -> int:
     return ended if ended >= 0 else 128 - ended
 
 
-_TELL_WITHIN = 0.5
-"""Seconds that a window has to take the news."""
-
-
 def run_recorded(words: list[str], *, as_json: bool) -> int:
     """Run it; returns its exit code: 128 + the number of the signal that ended it, 127 if there is no such command."""
     if not words:
@@ -255,20 +242,19 @@ def run_recorded(words: list[str], *, as_json: bool) -> int:
         return 126
     took = time.monotonic() - clock
     command = words[0] if len(words) == 1 else shlex.join(words)
-    try:
-        run_command(lambda stop: until_stopped(_record_run(command, code, began, took, printed, as_json), stop))
-    except HubUnavailable as error:
-        streams.complain(f"this run was not recorded: {error.message}", error.hint)
+    _record_run(command, code, began, took, printed, as_json)
     return code
 
 
-async def _record_run(command: str, code: int, began: float, took: float, printed: Printed, as_json: bool) -> int:
+def _record_run(command: str, code: int, began: float, took: float, printed: Printed, as_json: bool) -> None:
     """Keep the run in the record; a failure is printed and does not change the command's exit code."""
+    import msgspec
 
     from gshtui.bus.shell_data import ShellRecord
+    from gshtui.client.hub_greeting import HubUnavailable
     from gshtui.guard.secrets.redaction import Redactor
-    from gshtui.hub.hub_options import HubOptions
-    from gshtui.store.engine.store_errors import StoreError
+    from gshtui.headless.commands.keeper_call import value_from_hub
+    from gshtui.shell.log.history_commands import AddRun
     from gshtui.system.ids import new_id
 
     redact = Redactor(os.environ).redact
@@ -287,31 +273,16 @@ async def _record_run(command: str, code: int, began: float, took: float, printe
         state="done",
         source="run",
     )
-    loaded = load_settings()
-    options = HubOptions(cwd=working_folder(), loaded=loaded, parts=STORE_ONLY, visiting=True, where="gsh run")
-    async with visiting_hub(options) as hub:
-        await hub.start()
-        if hub.store is None:
-            streams.complain("this run was not recorded: cannot open the record.")
-            return exits.ERROR
-        try:
-            record = await _stored(hub.store, record, redact(printed.text()))
-        except StoreError as error:
-            streams.complain(f"this run was not recorded: {error}")
-            return exits.ERROR
-    from gshtui.shell.hub_registry import shells_socket_path
-
-    _notify_window(shells_socket_path(loaded.settings.general.socket_path), record)
-    if as_json:
-        streams.result_json({"id": record.id, "exit": code, "duration": took, "output_lines": record.output_lines})
-    return exits.DONE
-
-
-async def _stored(store: Store, record: ShellRecord, text: str) -> ShellRecord:
-    kept = await store.shells.put_record(record)
-    if not text:
-        return kept
-    return await store.shells.put_output(record.shell, record.number, text) or kept
+    try:
+        asked = AddRun(record=msgspec.to_builtins(record), output=redact(printed.text()))
+        kept = value_from_hub(asked, ShellRecord, "Recording the run")
+    except HubUnavailable as error:
+        streams.complain(f"this run was not recorded: {error.message}", error.hint)
+        return
+    if isinstance(kept, int):
+        streams.complain("this run was not recorded.")
+    elif as_json:
+        streams.result_json({"id": kept.id, "exit": code, "duration": took, "output_lines": kept.output_lines})
 
 
 def _tty() -> str:
@@ -319,24 +290,3 @@ def _tty() -> str:
         return os.ttyname(2)
     except OSError:
         return ""
-
-
-def _notify_window(place: Path, record: ShellRecord) -> None:
-    """Tell an open window, so that it shows the run at once; the next window reads it from the record."""
-    from gshtui.bus import wire
-    from gshtui.bus.events.shell_events import ShellRecorded
-    from gshtui.shell.line_stream import to_line
-
-    hello = to_line({"hello": "hub", "pid": os.getpid()})
-    try:
-        if place.parent == paths.runtime_dir(create=False) and place.parent.lstat().st_uid != os.getuid():
-            return
-        with socket.socket(socket.AF_UNIX) as line:
-            line.settimeout(_TELL_WITHIN)
-            line.connect(str(place))
-            line.sendall(hello + wire.encode(ShellRecorded(record=record)))
-            line.shutdown(socket.SHUT_WR)
-            while line.recv(4096):
-                pass
-    except OSError:
-        return

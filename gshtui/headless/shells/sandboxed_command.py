@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gshtui.headless import exits
-from gshtui.headless.commands.command_hub import working_folder
+from gshtui.headless.called_here import working_folder
 from gshtui.headless.runner import run_command, until_stopped
 from gshtui.headless.streams import STDERR, complain, result_json
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import datetime
 import os
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +14,16 @@ import msgspec
 from gshtui.commands.declaration import UsageError
 from gshtui.commands.timespec import parse_time
 from gshtui.headless import exits, streams
-from gshtui.headless.commands.command_hub import STORE_ONLY, load_settings, visiting_hub, working_folder
-from gshtui.headless.runner import run_command, until_stopped
+from gshtui.headless.called_here import load_settings
+from gshtui.headless.commands.command_hub import hub_while
+from gshtui.headless.commands.keeper_call import value_from_hub
 from gshtui.settings import paths
+from gshtui.shell.log.history_commands import AddHistory, FindHistory, FoundHistory, GrownHistory
 from gshtui.system.files import private_files
 
 if TYPE_CHECKING:
     from gshtui.bus.shell_data import ShellNote, ShellRecord
-    from gshtui.hub.hub import Hub
-    from gshtui.hub.hub_options import HubOptions
-    from gshtui.store.record.store import Store
+    from gshtui.settings.model import Settings
 
 
 class LogOptions(msgspec.Struct, frozen=True):
@@ -55,43 +54,24 @@ def log(options: LogOptions) -> int:
     if options.shell == "." and not shell:
         streams.complain("this shell does not report its commands.", "See `gsh-tui shell status`.")
         return exits.ERROR
-    return run_command(lambda stop: until_stopped(_log(options, after, before, shell), stop))
-
-
-async def _log(options: LogOptions, after: float | None, before: float | None, shell: str) -> int:
-    from gshtui.store.engine.store_errors import StoreError
-    from gshtui.store.tables.command_history import HistoryQuery
-
-    async with visiting_hub(_options()) as hub:
-        await hub.start()
-        if hub.store is None:
-            for failed in hub.failed.values():
-                streams.complain(failed.why, failed.hint)
-            return exits.ERROR
-        await hub.sync_shells()
-        try:
-            records = await hub.store.shells.find_all(
-                HistoryQuery(
-                    query=options.query,
-                    cwd=str(Path(options.cwd).expanduser().resolve()) if options.cwd else "",
-                    exit=options.exit,
-                    failed=options.failed,
-                    after=after,
-                    before=before,
-                    shell=shell,
-                    agent=options.agent,
-                ),
-                limit=options.limit,
-            )
-            records.reverse()
-            printed = await _printed(hub.store, records) if options.output else {}
-        except StoreError as error:
-            streams.complain(str(error))
-            return exits.ERROR
+    query = {
+        "query": options.query,
+        "cwd": str(Path(options.cwd).expanduser().resolve()) if options.cwd else "",
+        "exit": options.exit,
+        "failed": options.failed,
+        "after": after,
+        "before": before,
+        "shell": shell,
+        "agent": options.agent,
+    }
+    found = value_from_hub(FindHistory(query=query, limit=options.limit, output=options.output), FoundHistory)
+    if isinstance(found, int):
+        return found
+    records, printed = found.records[::-1], found.outputs
     if options.json:
         streams.result_json([_plain(record, printed) for record in records])
     elif records:
-        streams.result("\n".join(_line(record, printed.get(record.id, "")) for record in records))
+        streams.result("\n".join(_line(record, printed.get(str(record.id), "")) for record in records))
     else:
         streams.complain(
             "no matching commands were recorded.", "`gsh-tui shell status` says whether your shells report."
@@ -99,15 +79,11 @@ async def _log(options: LogOptions, after: float | None, before: float | None, s
     return exits.DONE
 
 
-async def _printed(store: Store, records: list[ShellRecord]) -> dict[int, str]:
-    return {record.id: await store.shells.output(record.output) for record in records if record.output}
-
-
-def _plain(record: ShellRecord, printed: dict[int, str]) -> dict[str, Any]:
+def _plain(record: ShellRecord, printed: dict[str, str]) -> dict[str, Any]:
     import msgspec
 
     plain: dict[str, Any] = {field.name: getattr(record, field.name) for field in msgspec.structs.fields(type(record))}
-    plain["output"] = printed.get(record.id, "") if record.id in printed else ""
+    plain["output"] = printed.get(str(record.id), "")
     return plain
 
 
@@ -142,14 +118,12 @@ class _Found(msgspec.Struct):
 
 def import_(source: str, file: str, *, as_json: bool) -> int:
     """Import a history; returns the exit code. `source`: zsh, bash, atuin or jsonl; `file`: empty for the usual one."""
-    return run_command(
-        lambda stop: until_stopped(_import(source, Path(file) if file else default_history_file(source), as_json), stop)
-    )
+    return _import(source, Path(file) if file else default_history_file(source), as_json)
 
 
 def export(file: str) -> int:
     """Write the whole history as JSON lines, oldest first, to a new file or (`-`) to standard output."""
-    return run_command(lambda stop: until_stopped(_export(file), stop))
+    return _export(file)
 
 
 def default_history_file(source: str) -> Path:
@@ -165,33 +139,30 @@ def default_history_file(source: str) -> Path:
     }[source]
 
 
-async def _import(source: str, file: Path, as_json: bool) -> int:
+def _import(source: str, file: Path, as_json: bool) -> int:
     from gshtui.shell.history_import import NotAtuin
-    from gshtui.store.engine.store_errors import StoreError
 
     try:
-        found = await asyncio.to_thread(_read, source, file)
+        found = _read(source, file)
     except (OSError, NotAtuin) as error:
         why = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
         streams.complain(f"cannot read {file}: {why}.", f"Name the file: gsh-tui shell import {source} FILE.")
         return exits.ERROR
-    async with visiting_hub(_options()) as hub:
-        await hub.start()
-        if hub.store is None:
-            return _no_record(hub)
-        added = 0
-        try:
-            before = await hub.store.shells.count()
-            records, ignored = await asyncio.to_thread(_fit, hub, found.records)
-            for start in range(0, len(records), BATCH):
-                await hub.store.shells.import_records(records[start : start + BATCH])
-                added = await hub.store.shells.count() - before
-            _, kept = await hub.store.shells.add_all((), found.notes)
-        except StoreError as error:
-            stay = f" {added} of {len(found.records)} commands were imported, and stay." if added else ""
-            streams.complain(f"{error}{stay}", "Import the file again: no command is taken twice." if added else "")
-            return exits.ERROR
-        most = hub.settings.context.max_history_lines
+    loaded = load_settings(quiet=True)
+    records, ignored = _fit(loaded.settings, found.records)
+    added, notes, now = 0, 0, 0
+    with hub_while(loaded):
+        for start in range(0, len(records) or 1, BATCH):
+            last = start + BATCH >= len(records)
+            batch = msgspec.to_builtins(records[start : start + BATCH])
+            asked = AddHistory(records=batch, notes=msgspec.to_builtins(found.notes) if last else [])
+            grown = value_from_hub(asked, GrownHistory, "Importing")
+            if isinstance(grown, int):
+                if added:
+                    stay = f"{added} of {len(found.records)} commands were imported, and stay."
+                    streams.complain(stay, "Import the file again: no command is taken twice.")
+                return grown
+            added, notes, now = added + grown.now - grown.before, grown.notes, grown.now
     told = {
         "source": source,
         "file": str(file),
@@ -199,13 +170,13 @@ async def _import(source: str, file: Path, as_json: bool) -> int:
         "added": added,
         "known": len(records) - added,
         "ignored": ignored,
-        "notes": sum(note is not None for note in kept),
+        "notes": notes,
         "unread": found.unread,
     }
     if as_json:
         streams.result_json(told)
     else:
-        streams.result(_said(told, before + added, most))
+        streams.result(_said(told, now, loaded.settings.context.max_history_lines))
     return exits.DONE
 
 
@@ -248,74 +219,66 @@ def _sort_out(found: _Found, lines: Iterable[ShellRecord | tuple[ShellNote, int]
             found.records.append(line)
 
 
-def _fit(hub: Hub, records: list[ShellRecord]) -> tuple[list[ShellRecord], int]:
+def _fit(settings: Settings, records: list[ShellRecord]) -> tuple[list[ShellRecord], int]:
     """The records to keep, without secrets, and the number of ignored ones."""
-    import msgspec
-
     from gshtui.agents.telemetry import redactor
     from gshtui.shell.pairing import ignore_filter
 
-    ignored = ignore_filter(hub.settings.shell.ignore)
-    redact: Callable[[str], str] = redactor(hub.settings, os.environ).redact
+    ignored = ignore_filter(settings.shell.ignore)
+    redact: Callable[[str], str] = redactor(settings, os.environ).redact
     kept = [record for record in records if not ignored(record.command)]
     fit = [msgspec.structs.replace(r, command=redact(r.command), expanded=redact(r.expanded)) for r in kept]
     return fit, len(records) - len(fit)
 
 
-async def _export(file: str) -> int:
-    from gshtui.shell.history_import import export_line
-    from gshtui.store.engine.store_errors import StoreError
+class _NotRead(Exception):
+    """The record cannot be read, which was said; with the exit code."""
 
-    async with visiting_hub(_options()) as hub:
-        await hub.start()
-        if hub.store is None:
-            return _no_record(hub)
-        await hub.sync_shells()
-        made = False
-        try:
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def _export(file: str) -> int:
+    from gshtui.shell.history_import import export_line
+
+    made = False
+    try:
+        with hub_while(load_settings(quiet=True)):
             descriptor = 1 if file == "-" else private_files.make_file(file)
             made = descriptor != 1
             with os.fdopen(descriptor, "wb", closefd=made) as out:
                 count = 0
-                async for record in _all(hub.store):
+                for record in _all():
                     out.write(export_line(record))
                     count += 1
-            made = False
-        except FileExistsError:
-            streams.complain(f"{file} already exists and was left alone.", "Name another file.")
-            return exits.ERROR
-        except BrokenPipeError:
-            return exits.ERROR
-        except (StoreError, OSError) as error:
-            why = (error.strerror or error) if isinstance(error, OSError) else str(error).rstrip(".")
-            streams.complain(f"cannot export the history to {file}: {why}.")
-            return exits.ERROR
-        finally:
-            if made:
-                Path(file).unlink(missing_ok=True)
+        made = False
+    except FileExistsError:
+        streams.complain(f"{file} already exists and was left alone.", "Name another file.")
+        return exits.ERROR
+    except BrokenPipeError:
+        return exits.ERROR
+    except OSError as error:
+        streams.complain(f"cannot export the history to {file}: {error.strerror or error}.")
+        return exits.ERROR
+    except _NotRead as error:
+        return error.code
+    finally:
+        if made:
+            Path(file).unlink(missing_ok=True)
     if file != "-":
         streams.complain(f"{count} commands exported to {file}.")
     return exits.DONE
 
 
-async def _all(store: Store) -> AsyncGenerator[ShellRecord]:
-    from gshtui.store.tables.command_history import HistoryQuery
-
+def _all() -> Iterator[ShellRecord]:
+    """Raises `_NotRead`."""
     after = -1
-    while page := await store.shells.find_all(HistoryQuery(after_id=after), limit=PAGE, oldest=True):
-        for record in page:
-            yield record
-        after = page[-1].id
-
-
-def _options() -> HubOptions:
-    from gshtui.hub.hub_options import HubOptions
-
-    loaded = load_settings()
-    return HubOptions(cwd=working_folder(), loaded=loaded, parts=STORE_ONLY, visiting=True, where="gsh-tui shell")
-
-
-def _no_record(hub: Hub) -> int:
-    for failed in hub.failed.values():
-        streams.complain(failed.why, failed.hint)
-    return exits.ERROR
+    while True:
+        page = value_from_hub(FindHistory(query={"after_id": after}, limit=PAGE, oldest=True), FoundHistory)
+        if isinstance(page, int):
+            raise _NotRead(page)
+        if not page.records:
+            return
+        yield from page.records
+        after = page.records[-1].id

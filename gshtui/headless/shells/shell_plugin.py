@@ -14,7 +14,7 @@ import msgspec
 
 from gshtui.fleet.keeper.keeper import running_keeper
 from gshtui.headless import exits, streams
-from gshtui.headless.commands.command_hub import load_settings
+from gshtui.headless.called_here import load_settings
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
 from gshtui.settings.paths import FolderError
@@ -167,7 +167,7 @@ class ShellFacts(msgspec.Struct):
 
 def status(*, as_json: bool) -> int:
     """Print the facts; returns the exit code."""
-    from gshtui.headless.commands.command_hub import load_settings
+    from gshtui.headless.called_here import load_settings
 
     loaded = load_settings()
     tell_plugins()

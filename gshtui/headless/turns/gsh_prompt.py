@@ -9,7 +9,6 @@ import re
 import shlex
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,11 +17,6 @@ from gshtui.headless.turns.prompt_turn import prompt
 from gshtui.settings import paths
 from gshtui.shell import plugin_files as options
 from gshtui.system.files import private_files
-
-if TYPE_CHECKING:
-    from gshtui.bus.agent_data import AgentRow
-    from gshtui.headless.progress import Progress
-    from gshtui.hub.hub import Hub
 
 _KEPT = 7 * 86_400.0
 """Seconds during which a conversation can be continued."""
@@ -83,7 +77,7 @@ def ask(options: AskOptions) -> int:
     """Ask, or start a background agent; returns the exit code."""
     if options.background:
         return _in_background(options)
-    from gshtui.headless.commands.command_hub import working_folder
+    from gshtui.headless.called_here import working_folder
     from gshtui.hub.faces.turn_request import TurnRequest
 
     talk = PromptSession(working_folder())
@@ -107,30 +101,22 @@ def _in_background(options: AskOptions) -> int:
     if not options.text.strip():
         streams.complain("no task given. For example: gsh --background explore how login works")
         return exits.USAGE
+    from gshtui.bus.agent_data import AgentRow
     from gshtui.fleet.commands.spawn_command import SpawnAgent
-    from gshtui.fleet.core.agent_calls import FLEET_PARTS, AttachAgent
-    from gshtui.headless.commands.command_hub import HubNeeds, on_hub
-    from gshtui.headless.commands.declared_command import DeclaredCall, run_call
-    from gshtui.headless.runner import run_command, until_stopped
+    from gshtui.fleet.core.agent_calls import AttachAgent, Attachment
+    from gshtui.headless.commands.keeper_call import KeeperCall, run_by_keeper, value_from_hub
 
-    if options.json:
-        given = {"prompt": options.text, "model": options.model, "provider": options.provider, "background": True}
-        return run_call(DeclaredCall(SpawnAgent, given, json=True))
     value = SpawnAgent(prompt=options.text, model=options.model, provider=options.provider, background=True)
-
-    async def start(hub: Hub, _progress: Progress) -> tuple[AgentRow, list[str]]:
-        row = await hub.call(value)
-        return row, (await hub.call(AttachAgent(agent=row.id))).argv if row.pane else []
-
-    async def work() -> int:
-        started = await on_hub(HubNeeds(FLEET_PARTS, beside=True), start)
-        if isinstance(started, int):
-            return started
-        row, attach = started
-        streams.result(f"[gsh] Started agent {row.tmux_session or row.id} (background).")
-        if attach:
-            streams.result(f"[gsh] Watch it: {shlex.join(attach)}, or ctrl+x ctrl+a")
-        streams.result(f"[gsh] Read its report when it is done: gsh show {row.id.lstrip('0') or row.id}")
-        return exits.DONE
-
-    return run_command(lambda stop: until_stopped(work(), stop))
+    if options.json:
+        name = f"{SpawnAgent.__module__}:{SpawnAgent.__qualname__}"
+        code = run_by_keeper(KeeperCall("agent spawn", name, value.model_dump(exclude_unset=True), json=True))
+        return exits.ERROR if code is None else code
+    row = value_from_hub(value, AgentRow, "Starting the agent")
+    if isinstance(row, int):
+        return row
+    streams.result(f"[gsh] Started agent {row.tmux_session or row.id} (background).")
+    attach = value_from_hub(AttachAgent(agent=row.id), Attachment) if row.pane else exits.DONE
+    if isinstance(attach, Attachment):
+        streams.result(f"[gsh] Watch it: {shlex.join(attach.argv)}, or ctrl+x ctrl+a")
+    streams.result(f"[gsh] Read its report when it is done: gsh show {row.id.lstrip('0') or row.id}")
+    return exits.DONE

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +18,13 @@ from gshtui.bus.agent_data import ENDED_STATUSES
 from gshtui.bus.events.agent_events import ModelChangeRequested
 from gshtui.bus.events.approval_events import AgentModeChanged
 from gshtui.bus.events.session_events import SessionChangeRequested
+from gshtui.client.hub_greeting import HubUnavailable
 from gshtui.headless import exits, streams
 from gshtui.text.sanitise import one_line
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import AgentRow, GuardMode
     from gshtui.bus.event import Event
-    from gshtui.headless.progress import Progress
-    from gshtui.hub.hub import Hub
 
 WELCOME = """\
 Type a prompt, /help for commands, !line for your shell, or /quit.
@@ -165,36 +164,44 @@ class LineFace:
 
     def _run(self, line: str, *, inside: bool = False) -> None:
         """Run a command. `inside`: the conversation is open meanwhile."""
-        from gshtui.headless.commands import command_lines
+        from gshtui.headless.commands.keeper_call import KeeperCall, run_by_keeper
 
         self._is_prompt = False
-        opens: dict[str, Any] = {"session": self._session or "new", "looks": not self._session, "agent": self._agent}
-        opens |= {"provider": self._provider, "model": self._model, "mode": self._mode}
-        command_lines.run_line(command_lines.LineOptions(line, conversation=opens if inside else {}, person=self))
+        conversation = {
+            "session": self._session or "new",
+            "agent": self._agent,
+            "provider": self._provider,
+            "model": self._model,
+            "mode": self._mode,
+            "open": inside,
+        }
+        asked = {"lines": [line], "conversation": conversation}
+        try:
+            run_by_keeper(KeeperCall(line.partition(" ")[0], lines=asked, told=self._take))
+        except HubUnavailable as error:
+            streams.complain(error.message, error.hint)
 
-    async def leaves_to_turn(self, hub: Hub, line: str) -> bool:
-        """Whether it is a kept prompt, which a turn sends."""
-        from gshtui.agents.prompts.commands import FAMILY
+    def _take(self, said: dict[str, Any]) -> None:
+        """Keep what a command changed, for the next prompt; or that it is a prompt."""
+        from gshtui.bus import wire
 
-        await hub.read_prompts()
-        word = line.partition(" ")[0]
-        known = word in hub.registry and word != "prompts"
-        self._is_prompt = known and hub.registry.get(word).family == FAMILY
-        return self._is_prompt
+        self._is_prompt = "prompt" in said
+        if "told" in said:
+            with suppress(wire.WireError):
+                self.follow(wire.from_plain(said["told"]))
 
-    def follow(self, batch: Sequence[Event]) -> None:
+    def follow(self, event: Event) -> None:
         """Keep what a command changed, for the next prompt."""
-        for event in batch:
-            match event:
-                case ModelChangeRequested() if event.agent == self._agent and (event.model or event.provider):
-                    self._provider, self._model = event.provider, event.model
-                case AgentModeChanged() if event.agent == self._agent:
-                    self._mode = event.mode
-                case SessionChangeRequested() if event.agent == self._agent:
-                    self._session = "" if event.session == "new" else event.session
-                    streams.result(f"The next prompt continues in {event.session}.")
-                case _:
-                    pass
+        match event:
+            case ModelChangeRequested() if event.agent == self._agent and (event.model or event.provider):
+                self._provider, self._model = event.provider, event.model
+            case AgentModeChanged() if event.agent == self._agent:
+                self._mode = event.mode
+            case SessionChangeRequested() if event.agent == self._agent:
+                self._session = "" if event.session == "new" else event.session
+                streams.result(f"The next prompt continues in {event.session}.")
+            case _:
+                pass
 
     def _run_in_shell(self, line: str) -> None:
         from gshtui.headless.shells.recorded_run import run_recorded
@@ -243,29 +250,27 @@ class LineFace:
         """The agents in terminals of this folder, and those of others that ask something; or the exit code, once it was
         said why they cannot be listed.
         """
-        from gshtui.fleet.core.agent_calls import FLEET_PARTS, ListAgents
-        from gshtui.headless.commands.command_hub import HubNeeds, on_hub
-        from gshtui.headless.runner import run_command, until_stopped
+        from gshtui.fleet.core.agent_calls import AgentList, ListAgents
+        from gshtui.headless.commands.keeper_call import value_from_hub
 
-        found: list[AgentRow] = []
-
-        async def listed(hub: Hub, _progress: Progress) -> list[AgentRow]:
-            here = (await hub.call(ListAgents(windows=False))).rows
-            known = {row.id for row in here}
-            everywhere = (await hub.call(ListAgents(windows=False, everywhere=True))).rows
-            others = [row for row in everywhere if row.needs_you and row.id not in known]
-            self._elsewhere = frozenset(row.id for row in others)
-            return [*here, *others]
-
-        async def work() -> int:
-            agents = await on_hub(HubNeeds(FLEET_PARTS, waiting="Looking at the agents", beside=True), listed)
-            if isinstance(agents, int):
-                return agents
-            found.extend(agents)
-            return exits.DONE
-
-        code = run_command(lambda stop: until_stopped(work(), stop))
-        return found if code == exits.DONE else code
+        found: list[AgentList] = []
+        try:
+            for everywhere in (False, True):
+                asked = ListAgents(windows=False, everywhere=everywhere)
+                agents = value_from_hub(asked, AgentList, "Looking at the agents")
+                if isinstance(agents, int):
+                    return agents
+                found.append(agents)
+        except HubUnavailable as error:
+            streams.complain(error.message, error.hint)
+            return exits.ERROR
+        except KeyboardInterrupt:
+            return exits.INTERRUPTED
+        here, all_of_them = (each.rows for each in found)
+        known = {row.id for row in here}
+        others = [row for row in all_of_them if row.needs_you and row.id not in known]
+        self._elsewhere = frozenset(row.id for row in others)
+        return [*here, *others]
 
 
 def _agreed(text: str) -> str:

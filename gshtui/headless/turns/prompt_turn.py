@@ -14,7 +14,8 @@ import msgspec
 
 from gshtui.client.hub_greeting import HubUnavailable
 from gshtui.headless import exits
-from gshtui.headless.commands.command_hub import bring_hub, load_settings, only_hub, print_problems, say_faults
+from gshtui.headless.called_here import load_settings, print_problems, say_faults
+from gshtui.headless.commands.command_hub import bring_hub, only_hub
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import LIMIT, PipedInput, Writer, complain, piped_input
 from gshtui.hub.faces.large_input import MOST

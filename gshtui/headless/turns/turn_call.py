@@ -10,8 +10,8 @@ import asyncio
 import json
 import os
 import socket
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from gshtui.bus import wire
@@ -19,11 +19,14 @@ from gshtui.bus.event import Event
 from gshtui.client.hub_greeting import check_declined, greeted, line_from, surroundings
 from gshtui.system.json_types import is_object
 from gshtui.system.processes.time_limit import time_limit
+from gshtui.system.tasks import cancel_and_wait, start_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-    from gshtui.hub.faces.turn_request import TurnFace, TurnRequest
+    from gshtui.hub.faces.turn_request import TurnFace, TurnRequest, WorkFace
+    from gshtui.settings.loader import Loaded
 
 SILENT_FOR = 20.0
 """Seconds without a sign of life from the hub, after which it is given up."""
@@ -43,12 +46,20 @@ class TurnCall:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
+        self._doing: dict[int, asyncio.Task[None]] = {}
         self.problems: list[tuple[str, str]] = []
         """Of the settings there, each with its level."""
 
     @classmethod
-    async def begin(cls, request: TurnRequest) -> TurnCall | None:
-        """Have the hub begin it; `None`: none does. Raises `HubUnavailable`."""
+    async def begin(
+        cls, request: TurnRequest, work: str = "", asked: object = None, at: Sequence[Path] = ()
+    ) -> TurnCall | None:
+        """Have the hub begin it; `None`: none does. Raises `HubUnavailable`.
+
+        Args:
+            work: what a feature does in its place, which is `asked` for.
+            at: where the hub listens, if that is known.
+        """
         import msgspec
 
         try:
@@ -56,16 +67,18 @@ class TurnCall:
         except OSError:
             return None  # it is gone, which is said here
         fields = {"turn": msgspec.to_builtins(request), **surroundings(cwd)}
+        if work:
+            fields |= {"work": work, "asked": msgspec.to_builtins(asked)}
         line = json.dumps(fields).encode() + b"\n"
-        if (begun := await asyncio.to_thread(_begin, line)) is None:
+        if (taken := await asyncio.to_thread(_begin, line, at)) is None:
             return None
-        connected, answer = begun
+        connected, answer = taken
         connected.setblocking(False)
         call = cls(*await asyncio.open_unix_connection(sock=connected, limit=_LONGEST))
         call.problems = [(str(level), str(text)) for level, text in answer.get("problems", ())]
         return call
 
-    async def run(self, face: TurnFace, publish: Callable[[Event], None]) -> str:
+    async def run(self, face: TurnFace, publish: Callable[[Event], None], asked: WorkFace | None = None) -> str:
         """Tell the face what happens, until the turn has ended; how it went. Raises `HubEnded`: the hub ended before,
         or hangs.
         """
@@ -85,6 +98,10 @@ class TurnCall:
                         face.show(str(text))
                     case {"opened": session}:
                         face.opened(str(session))
+                    case {"do": int() as number} if asked is not None:
+                        self._doing[number] = start_job(self._do(number, message, asked), "what the hub asks for")
+                    case {"leave": int() as number}:
+                        await cancel_and_wait(self._doing.pop(number, None))
                     case {"end": end}:
                         return str(end)
                     case {"bye": _}:
@@ -93,6 +110,25 @@ class TurnCall:
                         pass  # a sign of life
         except (OSError, TimeoutError) as error:
             raise HubEnded from error
+        finally:
+            await cancel_and_wait(*self._doing.values())
+
+    async def _do(self, number: int, wanted: Mapping[str, Any], face: WorkFace) -> None:
+        """Do what the hub cannot do itself, and say with what result."""
+        match wanted:
+            case {"agrees": str() as question}:
+                self._send(done=number, **{"with": await face.agrees(question)})
+            case {"lend": lent}:
+                import msgspec
+
+                from gshtui.system.struct_types import learned
+                from gshtui.tools.shell.shell_process import Start
+
+                self._send(
+                    done=number, **{"with": await face.lend(msgspec.convert(lent, learned(Start), dec_hook=_made))}
+                )
+            case _:
+                pass
 
     def answer(self, batch: Sequence[Event]) -> None:
         for event in batch:
@@ -121,9 +157,35 @@ class TurnCall:
         return message
 
 
-def _begin(line: bytes) -> tuple[socket.socket, dict[str, Any]] | None:
+@asynccontextmanager
+async def begun(loaded: Loaded, request: TurnRequest, work: str = "", asked: object = None) -> AsyncGenerator[TurnCall]:
+    """It at the hub, which is started unless it runs, or which this process is meanwhile. Raises `HubUnavailable`.
+    `work`, `asked`: as for `begin`.
+    """
+    from gshtui.fleet.keeper.keeper import running_keeper
+    from gshtui.headless.commands.command_hub import bring_hub, own_hub, unreached
+
+    async with AsyncExitStack() as stack:
+        call = await TurnCall.begin(request, work, asked)
+        if call is None and await bring_hub(loaded.settings):
+            call = await TurnCall.begin(request, work, asked)
+        elif call is None:
+            own = await stack.enter_async_context(own_hub(loaded))
+            call = await TurnCall.begin(request, work, asked, (own.socket,))
+        if call is None:
+            raise unreached(await asyncio.to_thread(running_keeper, loaded.settings.general.session_dir))
+        stack.callback(call.close)
+        yield call
+
+
+def _made(kind: type[Any], plain: str) -> Any:
+    """A path, from how it is on the wire."""
+    return kind(plain)
+
+
+def _begin(line: bytes, at: Sequence[Path]) -> tuple[socket.socket, dict[str, Any]] | None:
     """The connection to the hub that begins this turn, and what it said; `None`: none does. Raises `HubUnavailable`."""
-    for connected in greeted("turn", ANSWER_WITHIN):
+    for connected in greeted("turn", ANSWER_WITHIN, at=at):
         with suppress(OSError, ValueError):
             connected.sendall(line)
             answer = line_from(connected)

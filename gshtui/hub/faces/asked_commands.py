@@ -14,8 +14,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,11 @@ import msgspec
 from msgspec.structs import replace
 
 from gshtui.bus.event import Event
+from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.hub_events import FaultReported
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.bus.loop_faults import in_words
+from gshtui.bus.wire import to_plain
 from gshtui.client.window_protocol import Surroundings
 from gshtui.commands import execution
 from gshtui.commands.declaration import (
@@ -40,13 +42,15 @@ from gshtui.commands.declaration import (
     ProgramView,
     Question,
     Returns,
+    TalkView,
     UsageError,
 )
-from gshtui.commands.language import read_line
 from gshtui.commands.printed_outcome import failed, line_printed, printed
 from gshtui.commands.registry import Registry
 from gshtui.commands.shell_form import ShellForm
-from gshtui.fleet.core.agent_calls import AttachAgent
+from gshtui.fleet.core.agent_calls import AttachAgent, WaitForAgent
+from gshtui.fleet.mail.commands import TalkParameters
+from gshtui.hub.faces.asked_lines import TOLD, LineRefused, LinesRequest, is_prompt, run_lines, told_by
 from gshtui.hub.faces.command_watch import CommandWatch
 from gshtui.hub.faces.face_host import HIGHER_LIMITS, FaceHost, other_place, other_settings
 from gshtui.hub.faces.local_commands import LocalCommands
@@ -56,8 +60,10 @@ from gshtui.settings.loader import Loaded, load
 from gshtui.shell.hub_listener import HubConnection
 from gshtui.store.sessions.session_calls import ResumeSession
 from gshtui.system.caller_environment import working_for
+from gshtui.system.json_types import obj
 from gshtui.system.processes import process_limits
 from gshtui.system.tasks import start_job
+from gshtui.text.sanitise import one_line
 
 ALIVE_EVERY = 0.5
 """Seconds after which the other side is told that its command still runs."""
@@ -74,10 +80,13 @@ class CommandRequest(Surroundings, frozen=True, kw_only=True):
     """The class of its parameters, `module:name`; empty: it is a line of the command language."""
     values: dict[str, Any] = {}
     """Values by field name; omitted fields are left out."""
-    line: str = ""
+    lines: LinesRequest | None = None
+    """What is run then."""
     plain: bool = False
-    """The line's outcome as people read it; else as agents do."""
+    """The outcomes of lines as people read them; else as agents do."""
     json: bool = False
+    typed: bool = False
+    """Answer with the result, not with what is printed of it."""
     yes: bool = False
     asks: bool = False
     """Ask before it acts; somebody is there."""
@@ -91,17 +100,13 @@ class Declined(Exception):
     """Nothing was done; the text says why."""
 
 
-class LeftToFace(Exception):
-    """Nothing was done, and the other side does it by itself."""
-
-
 class _Run(msgspec.Struct):
     """A command of one connection, and the answers to its questions."""
 
     task: asyncio.Task[None]
     acts: bool = False
     """It does more than read."""
-    answers: asyncio.Queue[bool] = msgspec.field(default_factory=asyncio.Queue[bool])
+    answers: asyncio.Queue[object] = msgspec.field(default_factory=asyncio.Queue[object])
 
 
 class AskedCommands(FaceHost):
@@ -130,7 +135,7 @@ class AskedCommands(FaceHost):
         """Take the request, or the answer to a question."""
         run = self._runs.get(connection)
         if run is not None:
-            run.answers.put_nowait(fields.get("go", fields.get("answer")) is True)
+            run.answers.put_nowait(next((fields[name] for name in ("go", "answer", "said") if name in fields), None))
             return
         request = self.opening(CommandRequest, fields)
         self._runs[connection] = _Run(start_job(self._serve(connection, request), f"the command {request.run[:40]}"))
@@ -158,8 +163,6 @@ class AskedCommands(FaceHost):
         alive = start_job(_tell_alive(connection), "the signs of life")
         try:
             answer = await self._answer(connection, request)
-        except LeftToFace:
-            answer = {"alone": True}
         except Declined as declined:
             answer = {"declined": str(declined)}
         finally:
@@ -179,7 +182,7 @@ class AskedCommands(FaceHost):
         inherited = self.inherited(request) if declared.form.own_hub else None
         with working_for(loaded.environ, connection.peer.pid, inherited):
             try:
-                run = self._run if request.declared else self._run_line
+                run = self._run if request.declared else self._run_lines
                 ended = await run(connection, request, declared, loaded)
             except CommandError as error:
                 ended = failed(error)
@@ -190,10 +193,16 @@ class AskedCommands(FaceHost):
     async def _run(
         self, connection: HubConnection, request: CommandRequest, declared: _Declared, loaded: Loaded
     ) -> dict[str, Any]:
-        async with self._place(connection, request, declared, loaded) as (registry, invocation):
+        async with AsyncExitStack() as stack:
+            place = self._place(connection, request, declared, loaded)
+            registry, invocation = await stack.enter_async_context(place)
             value = declared.value(registry, request)
             await self._begin(connection, reads=_effect(registry, value) is Effect.READ)
             invocation = replace(invocation, leaves=True)
+            if isinstance(value, WaitForAgent):
+                stack.enter_context(self._saying_how_it_is(connection, value.agent))
+            if request.typed:
+                return {"value": msgspec.to_builtins(await execution.call(registry, value, invocation))}
 
             async def ask(question: Question) -> bool:
                 _send(connection, {"question": question_text(question)})
@@ -217,6 +226,24 @@ class AskedCommands(FaceHost):
                 return {"resume": [session.id, session.cwd]}
         return {"refused": True} if outcome is None else declared.printed(outcome, request)
 
+    @contextmanager
+    def _saying_how_it_is(self, connection: HubConnection, named: str) -> Generator[None]:
+        """Have the face say how an agent is that it waits for."""
+        fleet = self.host.fleet
+        rows = [] if fleet is None else [row for row in fleet.rows() if named in (row.name, row.id, row.id.lstrip("0"))]
+
+        def tell(_: Sequence[Event] = ()) -> None:
+            if fleet is not None and len(rows) == 1 and (row := fleet.get(rows[0].id)) is not None:
+                doing = f": {one_line(row.doing, 60)}" if row.doing else ""
+                _send(connection, {"wait_for": [f"Waiting for {row.name} ({row.id}), which is {row.status}{doing}"]})
+
+        tell()
+        following = self.host.bus.subscribe(tell, AgentStatusChanged, name="a wait")
+        try:
+            yield
+        finally:
+            following.unsubscribe()
+
     async def _begin(self, connection: HubConnection, *, reads: bool) -> None:
         """Say what it does, and wait to be told to go on. Raises `Declined`: it was not."""
         self._runs[connection].acts = not reads
@@ -225,18 +252,67 @@ class AskedCommands(FaceHost):
         if not await self._said(connection):
             raise Declined("it was not told to go on")
 
-    async def _run_line(
+    async def _run_lines(
         self, connection: HubConnection, request: CommandRequest, declared: _Declared, loaded: Loaded
     ) -> dict[str, Any]:
+        wanted = request.lines
+        if wanted is None or not wanted.lines:
+            raise Declined("it asks for nothing")
+        aloud = wanted.conversation is not None
+
+        def said(outcome: Outcome) -> dict[str, Any]:
+            return line_printed(outcome, as_json=request.json, plain=request.plain, aloud=aloud)
+
+        def tell(batch: Sequence[Event]) -> None:
+            for event in batch:
+                _send(connection, {"told": to_plain(event)})
+
+        async def ask(question: Question) -> bool:
+            _send(connection, {"question": question_text(question)})
+            return await self._said(connection)
+
         async with self._once(connection, request, declared, loaded) as hub:
-            if _is_kept_alone(hub.registry, request):
-                raise LeftToFace
             await self._begin(connection, reads=False)
-            outcome = await hub.run(request.line)
-            if isinstance(outcome.view, ProgramView) and not request.json:
-                before = [line_printed(part, as_json=False, plain=request.plain) for part in outcome.parts[:-1]]
-                return {"program": [outcome.view.command, outcome.view.needs_screen], "before": before}
-            return line_printed(outcome, as_json=request.json, plain=request.plain)
+            if aloud and await is_prompt(hub, wanted.lines[0]):
+                return {"prompt": True}
+            if aloud:
+                hub.bus.subscribe(tell, *TOLD, name="person")
+            last: Outcome | None = None
+            try:
+                async for outcome in run_lines(hub, wanted, ask):
+                    if last is not None:
+                        _send(connection, {"piece": said(last)})
+                    last = outcome
+            except (CommandError, LineRefused) as error:
+                if last is not None:
+                    _send(connection, {"piece": said(last)})
+                if isinstance(error, LineRefused):
+                    return {"refused": str(error)}
+                raise
+            assert last is not None
+            if aloud:
+                tell(told_by(last))
+            if isinstance(last.view, TalkView) and request.asks and not request.json:
+                return await self._talk(connection, hub, last.view)
+            if isinstance(last.view, ProgramView) and not request.json:
+                before = [said(part) for part in last.parts[:-1]]
+                return {"program": [last.view.command, last.view.needs_screen], "before": before}
+            return said(last)
+
+    async def _talk(self, connection: HubConnection, hub: Hub, view: TalkView) -> dict[str, Any]:
+        """Let the person ask an agent line after line, until they leave one empty."""
+        name = one_line(view.name or view.agent, 40)
+        _send(connection, {"talk": name})
+        while isinstance(asked := await self._runs[connection].answers.get(), str) and asked:
+            given = TalkParameters(to=view.agent, message=asked)
+            try:
+                outcome = await execution.run_parsed(hub.registry.get("talk"), given, hub.invocation(Caller()))
+            except CommandError as error:
+                _send(connection, {"answered": failed(error)})
+                continue
+            text = obj(outcome.data).get("answer") or outcome.text
+            _send(connection, {"answered": {"text": f"{name}> {text}"}})
+        return {"over": True}
 
     @asynccontextmanager
     async def _once(
@@ -246,22 +322,23 @@ class AskedCommands(FaceHost):
 
         def watch(hub: Hub) -> None:
             face = _Face(connection)
-            CommandWatch(hub, face, shows_agents=declared.form.prints_agents and not request.json)
+            CommandWatch(hub, face, shows_agents=declared.form.prints_agents and not (request.json or request.typed))
             hub.bus.subscribe(face.say_faults, FaultReported, name="faults")
 
+        more, given = (request.lines.parts, request.lines.options) if request.lines is not None else ((), {})
         try:
-            async with self._workspaces.use_once(loaded, declared.form.parts, watch) as hub:
+            async with self._workspaces.use_once(loaded, declared.form.parts.union(more), watch, **given) as hub:
                 yield hub
                 await hub.bus.drained()
         except WorkspaceError as error:
-            raise Declined(error.message) from error
+            raise CommandError(error.message, hint=error.hint) from error
 
     @asynccontextmanager
     async def _place(
         self, connection: HubConnection, request: CommandRequest, declared: _Declared, loaded: Loaded
     ) -> AsyncGenerator[tuple[Registry, Invocation]]:
         """Whose commands do this, and for whom: this hub's, the folder's workspace's, or those of the settings alone.
-        Raises `Declined`: its folder does not open.
+        Raises `CommandError`: its folder does not open.
         """
         parts = declared.form.parts
         if declared.form.own_hub:
@@ -277,11 +354,11 @@ class AskedCommands(FaceHost):
                 async with self._workspaces.use(loaded) as hub:
                     yield hub.registry, hub.invocation(Caller())
             except WorkspaceError as error:
-                raise Declined(error.message) from error
+                raise CommandError(error.message, hint=error.hint) from error
 
     async def _said(self, connection: HubConnection) -> bool:
         """Whether the other side's next word is yes."""
-        return await self._runs[connection].answers.get()
+        return await self._runs[connection].answers.get() is True
 
     def _settings_there(self, request: CommandRequest) -> Loaded:
         """The settings as the other side would load them. Raises `Declined` if they mean another record than ours."""
@@ -323,17 +400,6 @@ _LINE = _Declared(Parameters, ShellForm(own_hub=True, rights=True))
 """A line of the command language may name any command."""
 
 
-def _is_kept_alone(registry: Registry, request: CommandRequest) -> bool:
-    """Whether a line is not for the hub. Raises `UsageError`."""
-    for stage in (stage for pipeline in read_line(registry, request.line).pipelines for stage in pipeline.stages):
-        form = registry.get(stage.name).parameters.SHELL if stage.name in registry else None
-        if isinstance(form, ShellForm) and form.alone:
-            return True
-        if stage.name == "talk" and request.asks:
-            return True  # a person goes on talking in their terminal
-    return False
-
-
 def _effect(registry: Registry, value: Returns[Any]) -> Effect:
     """What the action of these parameters does. Raises `UsageError`."""
     actions = registry.get(value.COMMAND).actions
@@ -347,7 +413,7 @@ def _declared(name: str) -> _Declared:
         with suppress(ImportError):
             found: object = getattr(import_module(module), of_class, None)
             if isinstance(found, type) and issubclass(found, Parameters):
-                form = found.SHELL
+                form = found.SHELL or found.BY_FACE
                 if isinstance(form, ShellForm) and not form.alone:
                     return _Declared(found, form)
     raise Declined(f"{name} is not for the hub")

@@ -9,11 +9,14 @@ done.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from gshtui.bus import wire
 from gshtui.bus.bus import Bus
@@ -21,13 +24,15 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.hub.faces.face_host import FaceHost
 from gshtui.hub.faces.turn import PromptTurn
-from gshtui.hub.faces.turn_request import TurnEnd, TurnSubmission
+from gshtui.hub.faces.turn_request import HostedWork, TurnSubmission
 from gshtui.hub.hub import Hub
+from gshtui.settings.contract import FeatureOffError, face
 from gshtui.settings.loader import Loaded, load
 from gshtui.shell.hub_listener import HubConnection
 from gshtui.shell.line_stream import BadLine
 from gshtui.system.caller_environment import working_for
 from gshtui.system.tasks import cancel_and_wait, end_all, start_job
+from gshtui.tools.shell.shell_process import Start
 
 ALIVE_EVERY = 2.0
 """Seconds after which a face is told that its turn goes on."""
@@ -87,6 +92,8 @@ class AskedTurns(FaceHost):
                 return
             with working_for(call.environ, connection.peer.pid, self.inherited(call)):
                 turn.send(end=await turn.run(call, loaded))
+        except FeatureOffError as error:
+            turn.send(declined=error.message.rstrip("."))
         finally:
             self._turns.pop(connection, None)
 
@@ -102,6 +109,9 @@ class _HostedTurn:
         self._bus = Bus()
         self._asked: set[str] = set()
         """The questions that its face may answer."""
+        self._waiting: dict[int, asyncio.Future[object]] = {}
+        """What its face was asked to do, by numbers."""
+        self._numbers = itertools.count()
 
     def send(self, **fields: object) -> None:
         """Send whatever it holds as one line of ASCII."""
@@ -123,10 +133,32 @@ class _HostedTurn:
         """Have the conversation kept for the next question."""
         self.send(opened=session)
 
+    async def agrees(self, question: str) -> bool:
+        return await self._done(agrees=question) is True
+
+    async def lend(self, start: Start) -> int:
+        code = await self._done(lend=msgspec.to_builtins(start, enc_hook=str))
+        return code if isinstance(code, int) else 1
+
+    async def _done(self, **wanted: object) -> object:
+        """What the face answers, once it has done this."""
+        number = next(self._numbers)
+        self._waiting[number] = asyncio.get_running_loop().create_future()
+        self.send(do=number, **wanted)
+        try:
+            return await self._waiting[number]
+        finally:
+            del self._waiting[number]
+            self.send(leave=number)
+
     def handle_message(self, fields: dict[str, Any]) -> None:
         """What the face says during the turn. Raises `BadLine`."""
         if fields.get("interrupt") is True:
             self.interrupted.set()
+            return
+        if isinstance(done := fields.get("done"), int):
+            if done in self._waiting and not self._waiting[done].done():
+                self._waiting[done].set_result(fields.get("with"))
             return
         with suppress(wire.WireError):
             event = wire.from_plain(fields.get("answer") or {})
@@ -135,11 +167,14 @@ class _HostedTurn:
                 return
         raise BadLine("during a turn, a face answers or interrupts")
 
-    async def run(self, call: TurnSubmission, loaded: Loaded) -> TurnEnd | str:
+    async def run(self, call: TurnSubmission, loaded: Loaded) -> str:
         """Take the turn; how it went."""
         from gshtui.hub.composition import build_hub
 
-        turn = PromptTurn(call.turn, loaded, self)
+        turn: HostedWork = PromptTurn(call.turn, loaded, self)
+        if call.work:
+            make = await asyncio.to_thread(face, call.work, loaded.settings.features)
+            turn = make(call.asked, loaded, self)
         hub = build_hub(turn.options, self._bus, self._host)
         self.send(begins=True, problems=[[problem.level, str(problem)] for problem in loaded.problems])
         self._bus.subscribe(self._pass_on, name="face")

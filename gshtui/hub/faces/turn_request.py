@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
 from gshtui.bus.agent_data import GuardMode, Respondent
 from gshtui.client.window_protocol import Surroundings
 from gshtui.hub.faces.large_input import Large
+
+if TYPE_CHECKING:
+    from gshtui.hub.hub import Hub
+    from gshtui.hub.hub_options import HubOptions
+    from gshtui.tools.shell.shell_process import Start
 
 WIND_DOWN = 10.0
 """Seconds that an interrupted turn has to record what it has so far."""
@@ -69,7 +74,38 @@ class TurnFace(Protocol):
         ...
 
 
+class WorkFace(TurnFace, Protocol):
+    """That of a feature's work, which has the face do something, too."""
+
+    async def agrees(self, question: str) -> bool:
+        """Ask the person."""
+        ...
+
+    async def lend(self, start: Start) -> int:
+        """Run a program on the face's terminal to its end; returns its exit code. Cancelling it ends the program."""
+        ...
+
+
 class TurnSubmission(Surroundings, frozen=True, kw_only=True):
     """A turn, and where its face is."""
 
     turn: TurnRequest
+    work: str = ""
+    """What a feature does in its place: the name of one of its `faces`."""
+    asked: dict[str, Any] = {}
+    """What that is asked for."""
+
+
+class HostedWork(Protocol):
+    """A turn, or what a feature does in its place."""
+
+    options: HubOptions
+    """Of the hub that it needs."""
+
+    async def run(self, hub: Hub) -> str:
+        """Start the hub, and do it; how it went."""
+        ...
+
+    async def interrupt(self) -> None:
+        """Have it end soon."""
+        ...

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 import msgspec
 
@@ -75,12 +76,12 @@ class Workspaces:
 
     @asynccontextmanager
     async def use_once(
-        self, loaded: Loaded, parts: frozenset[str], watch: Callable[[Hub], None]
+        self, loaded: Loaded, parts: frozenset[str], watch: Callable[[Hub], None], **given: Any
     ) -> AsyncGenerator[Hub]:
         """A hub of the folder with other parts, started, that ends with the block. Raises as `use`. `watch`: is given
-        the hub before it starts.
+        the hub before it starts. `given`: more of its options.
         """
-        hub = _make_hub(self._host, loaded, parts)
+        hub = _make_hub(self._host, loaded, parts, **given)
         watch(hub)
         try:
             await hub.start()
@@ -121,10 +122,10 @@ def _lasting(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name not in _PASSING}
 
 
-def _make_hub(host: Hub, loaded: Loaded, parts: frozenset[str]) -> Hub:
+def _make_hub(host: Hub, loaded: Loaded, parts: frozenset[str], **given: Any) -> Hub:
     from gshtui.hub.composition import build_hub
 
-    options = HubOptions(loaded.cwd, loaded, respondent="nobody", parts=parts, visiting=True, where="the hub")
+    options = HubOptions(loaded.cwd, loaded, respondent="nobody", parts=parts, visiting=True, where="the hub", **given)
     return build_hub(options, Bus(), host)
 
 

@@ -87,7 +87,7 @@ class TryProfile(Parameters, Returns[ScreenTrial]):
     COMMAND: ClassVar[str] = "profiles"
     WORD: ClassVar[str] = "test"
     SHELL = ShellForm(
-        ("name",), summary="Try a profile on an agent's screen.", waiting="Looking at the agent", alone=True
+        ("name",), summary="Try a profile on an agent's screen.", waiting="Looking at the agent", own_hub=True
     )
     name: Annotated[str, ShellOption(metavar="NAME", required=True, kind="profile")] = Field(
         default="", description="The profile to try."

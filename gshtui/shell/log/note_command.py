@@ -29,10 +29,12 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellOption
+from gshtui.shell.log.history_commands import KeepRun, history_actions
 from gshtui.store.record.store import Store
 from gshtui.text.sanitise import one_line
 
 if TYPE_CHECKING:
+    from gshtui.context.retrieval.shell_summary import SyncShells
     from gshtui.guard.secrets.redaction import Redactor
 
 
@@ -58,7 +60,10 @@ class AddNote(Parameters, Returns[KeptNote]):
     )
 
 
-def commands(store: Store, bus: Bus, redactor: Callable[[], Redactor]) -> list[AnyCommand]:
+def commands(
+    store: Store, bus: Bus, redactor: Callable[[], Redactor], sync_shells: SyncShells, keep_run: KeepRun
+) -> list[AnyCommand]:
+    """The command; beside it, what code calls (`history_commands.py`)."""
 
     async def add(invocation: Invocation, given: AddNote) -> KeptNote:
         text = " ".join(given.text.split())
@@ -84,6 +89,6 @@ def commands(store: Store, bus: Bus, redactor: Callable[[], Redactor]) -> list[A
             effect=Effect.WRITE,
             positions=("text",),
             family="shell",
-            actions=(action,),
+            actions=(action, *history_actions(store, sync_shells, keep_run)),
         )
     ]

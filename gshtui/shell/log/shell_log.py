@@ -288,11 +288,22 @@ class ShellLog:
         if info is not None:
             self._outputs.record_stored(record, info)
 
-    async def _store_output(self, record: ShellRecord, text: str) -> None:
-        """What a command printed is known."""
-        kept = await self._store.shells.put_output(record.shell, record.number, text)
+    async def put_record(self, record: ShellRecord) -> ShellRecord:
+        """Store and publish a command of another origin; gives it as it is now. Raises `StoreError`."""
+        kept = await self._store.shells.put_record(record)
+        self._intake.lines.publish_stored([kept])
+        return kept
+
+    async def put_output(self, shell: str, number: int, text: str) -> ShellRecord | None:
+        """Store what a command printed, and publish that; gives the command as it is now. Raises `StoreError`."""
+        kept = await self._store.shells.put_output(shell, number, text)
         if kept is not None:
             self._publish_everywhere(ShellRecorded(record=kept))
+        return kept
+
+    async def _store_output(self, record: ShellRecord, text: str) -> None:
+        """What a command printed is known."""
+        await self.put_output(record.shell, record.number, text)
 
     async def _trim_regularly(self) -> None:
         while True:

@@ -131,7 +131,7 @@ class InstallPackages(Parameters, Returns[PythonInstalled]):
         examples=("gsh-tui python install", "gsh-tui python install pandas matplotlib"),
         waiting="Installing",
         needs_answer=True,
-        alone=True,
+        own_hub=True,
     )
     packages: Annotated[str, ShellOption(words=-1)] = Field(default="", description="Packages, separated by blanks")
 

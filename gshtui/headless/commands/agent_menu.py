@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from gshtui.headless import exits, streams
-from gshtui.headless.commands.command_hub import HubNeeds, on_hub
-from gshtui.headless.runner import run_command, until_stopped
+from gshtui.headless.commands.keeper_call import value_from_hub
 
 
 def print_menu(*, busy: bool, as_json: bool) -> int:
     """Print the agents that can be attached or, with `busy`, interrupted; returns the exit code."""
-    return run_command(lambda stop: until_stopped(_menu(busy, as_json), stop))
-
-
-async def _menu(busy: bool, as_json: bool) -> int:
     from gshtui.bus.agent_data import AT_WORK, ENDED_STATUSES
-    from gshtui.fleet.core.agent_calls import FLEET_PARTS, ListAgents
+    from gshtui.fleet.core.agent_calls import AgentList, ListAgents
     from gshtui.fleet.core.agent_tables import menu_line
 
-    found = await on_hub(HubNeeds(FLEET_PARTS, beside=True), lambda hub, _: hub.call(ListAgents(windows=False)))
+    found = value_from_hub(ListAgents(windows=False), AgentList)
     if isinstance(found, int):
         return found
     shown = [row for row in found.rows if row.status not in ENDED_STATUSES]
