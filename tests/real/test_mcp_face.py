@@ -1,5 +1,6 @@
 """`gsh-tui mcp serve` as other programs see it, by the SDK's own client: what is offered, allowed, and refused."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -15,6 +16,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
+from gshtui.fleet.keeper.keeper import running_keeper, stop_keeper
 from gshtui.fleet.native.spec import read_spec, spec_path
 from gshtui.settings import paths
 from tests.kit.loopback.apis import loopback, variables
@@ -22,6 +24,7 @@ from tests.kit.loopback.script import Say
 from tests.kit.resident import beside
 from tests.kit.warm_program import SDKS, WarmProgram, run_gsh, shared, start_gsh
 from tests.real.test_keeper import CLAUDE, Place, place
+from tests.real.test_one_writer import writers
 
 __all__ = ["beside", "place"]
 
@@ -154,7 +157,12 @@ async def test_a_persons_rule_counts_for_programs_too(tmp_path: Path) -> None:
         assert "not from outside" in text(refused)
 
 
-async def test_two_programs_over_http_with_the_token_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("keep", ["alone", "auto"])
+async def test_two_programs_over_http_with_the_token_alone(
+    tmp_path: Path, keep: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside a hub, which alone has the record open, or as the hub itself."""
+    monkeypatch.setenv("GSH_HUB__KEEP", keep)
     with start_gsh("mcp", "serve", "--http", "--json", cwd=tmp_path, warm=server()) as process:
         assert process.stdout is not None
         told = json.loads(process.stdout.readline())
@@ -182,10 +190,17 @@ async def test_two_programs_over_http_with_the_token_alone(tmp_path: Path) -> No
             Client(streamable_http_client(told["url"], http_client=second_http)) as second,
         ):
             for client in (first, second):
+                assert "agent_ls" in {tool.name for tool in (await client.list_tools()).tools}
                 assert not (await client.call_tool("agent_ls", {})).is_error
+                refused = await client.call_tool("agent_spawn", {"prompt": "hello"})
+                assert refused.is_error and "--allow agent_spawn" in text(refused)
+            holder = running_keeper(paths.data_dir())
+            assert holder is not None
+            assert await asyncio.to_thread(writers, paths.data_dir()) == {holder.process.pid}
         process.terminate()
         assert process.wait(20) in (0, 130, -15)
         assert not file.exists(), "a token is for one run"
+    await stop_keeper(paths.data_dir())
 
 
 async def test_a_token_over_http_is_new_at_each_start_unless_the_person_made_it(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import io
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Generator, Mapping, MutableMapping
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import anyio
 import anyio.to_thread
@@ -52,11 +52,18 @@ class _Output:
         """Nothing is held back."""
 
 
-class McpFace:
-    """Serves one hub's commands."""
+class McpTools(Protocol):
+    """What programs are offered. `client`: what the program calls itself."""
 
-    def __init__(self, commands: ServedCommands) -> None:
-        self._commands = commands
+    async def list_tools(self, client: str, /) -> mcp_types.ListToolsResult: ...
+    async def call_tool(self, client: str, params: mcp_types.CallToolRequestParams, /) -> mcp_types.CallToolResult: ...
+
+
+class McpFace:
+    """Serves these tools."""
+
+    def __init__(self, tools: McpTools) -> None:
+        self._tools = tools
         self._server: Server[Any] = Server(
             _NAME,
             version=__version__,
@@ -140,8 +147,27 @@ class McpFace:
             await cancel_and_wait(serving)
 
     async def _list_tools(
-        self, _context: ServerRequestContext[Any], _params: mcp_types.PaginatedRequestParams | None
+        self, context: ServerRequestContext[Any], _params: mcp_types.PaginatedRequestParams | None
     ) -> mcp_types.ListToolsResult:
+        return await self._tools.list_tools(_client(context))
+
+    async def _call_tool(
+        self, context: ServerRequestContext[Any], params: mcp_types.CallToolRequestParams
+    ) -> mcp_types.CallToolResult:
+        alive = start_job(_say_alive(context), "signs of life")
+        try:
+            return await self._tools.call_tool(_client(context), params)
+        finally:
+            await cancel_and_wait(alive)
+
+
+class ServedTools:
+    """The commands of a hub of this process, see `McpTools`."""
+
+    def __init__(self, commands: ServedCommands) -> None:
+        self._commands = commands
+
+    async def list_tools(self, _client: str) -> mcp_types.ListToolsResult:
         tools = [
             mcp_types.Tool(
                 name=one.name,
@@ -155,16 +181,8 @@ class McpFace:
         self._commands.begin()  # it will call one of them
         return mcp_types.ListToolsResult(tools=tools)
 
-    async def _call_tool(
-        self, context: ServerRequestContext[Any], params: mcp_types.CallToolRequestParams
-    ) -> mcp_types.CallToolResult:
-        alive = start_job(_say_alive(context), "signs of life")
-        try:
-            text, data, failed = await self._commands.run(
-                _client(context), params.name, params.arguments or {}, lambda _: None
-            )
-        finally:
-            await cancel_and_wait(alive)
+    async def call_tool(self, client: str, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
+        text, data, failed = await self._commands.run(client, params.name, params.arguments or {}, lambda _: None)
         content = [mcp_types.TextContent(type="text", text=text)]
         return mcp_types.CallToolResult(content=cast("Any", content), structured_content=data, is_error=failed)
 

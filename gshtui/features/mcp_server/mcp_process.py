@@ -7,7 +7,7 @@ import io
 import os
 import secrets
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from gshtui.headless import exits, streams
+from gshtui.headless.called_here import load_settings, working_folder
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import claim_for_protocol, complain
 from gshtui.settings import paths
@@ -71,26 +72,45 @@ async def _run(options: McpServeOptions, stop: Stop) -> int:
             return exits.ERROR
         if (code := await relayed(McpProtocol(), wanted, *protocol, stop)) is not None:
             return code
-    from gshtui.features.mcp_server.mcp_face import McpFace
-    from gshtui.features.mcp_server.served_commands import ServedCommands
-    from gshtui.headless.called_here import load_settings, running_hub, working_folder
-    from gshtui.headless.commands.command_hub import bring_hub, only_hub
-    from gshtui.headless.servers.asked_programs import allowing
+    from gshtui.fleet.keeper.keeper import running_keeper
+    from gshtui.headless.commands.command_hub import bring_hub, unreached
 
     own = load_settings()
     if not own.settings.features.mcp_server:
         off = FeatureOffError("mcp_server")
         complain(off.message, off.hint)
         return exits.USAGE
-    if (
-        await bring_hub(own.settings)
-        and protocol is not None
-        and (code := await relayed(McpProtocol(), wanted, *protocol, stop)) is not None
-    ):
+    if not await bring_hub(own.settings):
+        return await _serve_here(options, own, protocol, stop)
+    if protocol is None:
+        return await _serve_hub(options, wanted, stop)
+    if (code := await relayed(McpProtocol(), wanted, *protocol, stop)) is not None:
         return code
+    running = await asyncio.to_thread(running_keeper, own.settings.general.session_dir)
+    raise unreached(running)
+
+
+async def _serve_hub(options: McpServeOptions, wanted: Mapping[str, Any], stop: Stop) -> int:
+    """Serve what the hub offers to programs that come by HTTP; returns the exit code."""
+    from gshtui.features.mcp_server.mcp_face import McpFace
+    from gshtui.features.mcp_server.relayed_tools import RelayedTools
+
+    tools = RelayedTools(wanted)
+    try:
+        return await _serve_http(McpFace(tools).serve_http, options, stop)
+    finally:
+        await tools.close()
+
+
+async def _serve_here(options: McpServeOptions, own: Loaded, protocol: tuple[int, int] | None, stop: Stop) -> int:
+    """Serve on the hub of this process; returns the exit code."""
+    from gshtui.features.mcp_server.mcp_face import McpFace, ServedTools
+    from gshtui.features.mcp_server.served_commands import ServedCommands
+    from gshtui.headless.commands.command_hub import only_hub
+    from gshtui.headless.servers.asked_programs import allowing
+
     loaded = load_settings(allowing(own.settings.agent.auto_approve, options.allowed), quiet=True)
-    hub_here = running_hub if options.http else only_hub
-    async with hub_here(_hub_options(working_folder(), loaded)) as hub:
+    async with only_hub(_hub_options(working_folder(), loaded)) as hub:
 
         async def start() -> bool:
             await hub.start()
@@ -99,7 +119,7 @@ async def _run(options: McpServeOptions, stop: Stop) -> int:
             return not hub.failed
 
         commands = ServedCommands(hub, frozenset(options.allowed), start)
-        face = McpFace(commands)
+        face = McpFace(ServedTools(commands))
         try:
             if protocol is None:
                 return await _serve_http(face.serve_http, options, stop) if await commands.ready() else exits.ERROR
@@ -116,7 +136,7 @@ async def serve_opening(host: Hub, opening: ProgramOpening, program: Any, begin:
     """Serve the program of another process on the record of a hub of this one, until it has gone."""
     await asyncio.to_thread(import_module, "gshtui.features.mcp_server.mcp_face")
     from gshtui.bus.bus import Bus
-    from gshtui.features.mcp_server.mcp_face import McpFace
+    from gshtui.features.mcp_server.mcp_face import McpFace, ServedTools
     from gshtui.features.mcp_server.served_commands import ServedCommands
     from gshtui.hub.composition import build_hub
 
@@ -129,7 +149,7 @@ async def serve_opening(host: Hub, opening: ProgramOpening, program: Any, begin:
     commands = ServedCommands(hub, frozenset(opening.allowed), start)
     begin()
     try:
-        await McpFace(commands).serve_messages(program.receive, program.send)
+        await McpFace(ServedTools(commands)).serve_messages(program.receive, program.send)
     finally:
         await end_all("the end of an MCP server", commands.started, hub.stop, hub.bus.close)
 
