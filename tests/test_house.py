@@ -439,11 +439,10 @@ assert main() == 0
 
 
 def test_a_list_of_agents_loads_no_agent() -> None:
-    """A short call is quick because it loads the record and the terminals alone."""
+    """Nor a model or a window, where the call is the hub itself."""
     loaded = source.loaded_by(LISTING)
-    rooms = {"gshtui.context", "gshtui.providers.selection", "gshtui.tools", "gshtui.fleet.native", "gshtui.ui"}
-    parts = {"gshtui.agents.loop", "gshtui.fleet.mail", "gshtui.fleet.terminal_tools"}
-    assert source.within(loaded, rooms | parts | {"textual", "rich", "libtmux", "watchfiles", *SDKS}) == []
+    parts = {"gshtui.providers.selection", "gshtui.agents.loop", "gshtui.fleet.terminal_tools", "gshtui.ui"}
+    assert source.within(loaded, parts | {"textual", "rich", "libtmux", "watchfiles", *SDKS}) == []
 
 
 def test_the_pages_name_files_that_there_are() -> None:

@@ -50,7 +50,7 @@ from gshtui.commands.registry import Registry
 from gshtui.commands.shell_form import ShellForm
 from gshtui.fleet.core.agent_calls import AttachAgent, WaitForAgent
 from gshtui.fleet.mail.commands import TalkParameters
-from gshtui.hub.faces.asked_lines import TOLD, LineRefused, LinesRequest, is_prompt, run_lines, told_by
+from gshtui.hub.faces.asked_lines import TOLD, CallRefused, LinesRequest, is_prompt, run_lines, told_by
 from gshtui.hub.faces.command_watch import CommandWatch
 from gshtui.hub.faces.face_host import HIGHER_LIMITS, FaceHost, other_place, other_settings
 from gshtui.hub.faces.local_commands import LocalCommands
@@ -283,10 +283,10 @@ class AskedCommands(FaceHost):
                     if last is not None:
                         _send(connection, {"piece": said(last)})
                     last = outcome
-            except (CommandError, LineRefused) as error:
+            except (CommandError, CallRefused) as error:
                 if last is not None:
                     _send(connection, {"piece": said(last)})
-                if isinstance(error, LineRefused):
+                if isinstance(error, CallRefused):
                     return {"refused": str(error)}
                 raise
             assert last is not None

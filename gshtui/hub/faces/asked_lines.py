@@ -75,7 +75,7 @@ class LinesRequest(msgspec.Struct, frozen=True):
         return given | {"looks": one.session == "new"}
 
 
-class LineRefused(Exception):
+class CallRefused(Exception):
     """What a line does was not allowed; the text says why."""
 
 
@@ -90,7 +90,7 @@ def check_line(registry: Registry, line: str) -> None:
 async def run_lines(
     hub: Hub, request: LinesRequest, ask: Callable[[Question], Awaitable[bool]]
 ) -> AsyncGenerator[Outcome]:
-    """The outcome of each, until one fails. Raises `CommandError`, `LineRefused`."""
+    """The outcome of each, until one fails. Raises `CommandError`, `CallRefused`."""
     for number, line in enumerate(request.lines, 1):
         check_line(hub.registry, line)
         if request.agent:
@@ -119,7 +119,7 @@ async def _asking(hub: Hub, line: str, ask: Callable[[Question], Awaitable[bool]
     try:
         return await hub.run(line, ask=ask)
     except Unconfirmed as error:
-        raise LineRefused(error.message) from error
+        raise CallRefused(error.message) from error
 
 
 def told_by(outcome: Outcome) -> Sequence[Event]:
@@ -161,7 +161,7 @@ async def _as_agent(hub: Hub, request: LinesRequest, line: str) -> Outcome:
         return await run_line(hub.registry, line, replace(hub.invocation(caller), run_stage=judged))
     except CommandError as error:
         if refusals:
-            raise LineRefused(refusals[-1]) from error
+            raise CallRefused(refusals[-1]) from error
         raise
     finally:
         await gate.close()
