@@ -325,10 +325,6 @@ class Hub:
             await self.host.sync_shells()
         elif self.shell_log is not None:
             await self.shell_log.sync_spool()
-        elif self.store is not None and self.telemetry is not None:
-            from gshtui.shell.log.spool_sync import make_spool_sync
-
-            await make_spool_sync(self.store, self.settings, self.telemetry.redactor.redact).sync()
 
     async def sync_programs(self) -> None:
         """Record what other programs have used until now, where no running hub does that. Raises nothing."""

@@ -24,8 +24,6 @@ from gshtui.bus.events import (
 AGENT = "agent"
 FACE = "face"
 SHELL = "shell"
-HUB = "hub"
-READER = "reader"
 PROMPT = "prompt"
 COMMAND = "command"
 TURN = "turn"
@@ -118,12 +116,6 @@ KINDS: dict[str, VisitorKind] = {
                 shell_events.ShellEnded,
             ),
         ),
-        VisitorKind(
-            HUB,
-            (shell_events.ShellRecorded, shell_events.ShellNoted, shell_events.ShellFolderChanged),
-            max_line=4 * 1024 * 1024,
-        ),
-        VisitorKind(READER, ()),
         VisitorKind(PROMPT, (), asks=True, max_line=16 * 1024),
         VisitorKind(COMMAND, (), asks=True, max_line=8 * 1024 * 1024),
         VisitorKind(TURN, (), asks=True, max_line=256 * 1024 * 1024),

@@ -70,19 +70,6 @@ def claimed(file: Path) -> Generator[int | None]:
         os.close(descriptor)
 
 
-@contextlib.contextmanager
-def opened(file: Path) -> Generator[int]:
-    """The file for reading, without its lock. Raises `OSError`."""
-    descriptor = private_files.open_existing(file)
-    try:
-        info = os.fstat(descriptor)
-        if not stat.S_ISREG(info.st_mode) or info.st_uid != os.getuid():
-            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(file))
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
 def read(descriptor: int, start: int = 0) -> tuple[SpoolPiece, int]:
     """The complete lines of a claimed file from a position on, and the position after them. Raises `OSError`."""
     raw = os.pread(descriptor, AT_ONCE, start)

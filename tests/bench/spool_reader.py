@@ -1,4 +1,4 @@
-"""A process that does what `gsh` does before it begins an answer: it takes in what shells left in their spool.
+"""A process that does what the hub does before an answer begins: it takes in what shells left in their spool.
 
 `python -m tests.bench.spool_reader COUNT ROUNDS` leaves so many commands before each round, and prints the seconds of
 each until they are in the record.
@@ -10,11 +10,12 @@ import sys
 import time
 from pathlib import Path
 
+from gshtui.bus.bus import Bus
 from gshtui.guard.secrets.redaction import Redactor
 from gshtui.settings import paths
 from gshtui.settings.loader import load
 from gshtui.shell import spool
-from gshtui.shell.log.spool_sync import make_spool_sync
+from gshtui.shell.log.shell_log import make_shell_log
 from gshtui.store.record.store import Store
 from tests.bench.shell_listener import line_of
 
@@ -23,20 +24,24 @@ SHELLS = 4
 
 async def main(count: int, rounds: int) -> None:
     """Once more than is printed: the first one loads what it needs."""
-    settings = load(Path.cwd()).settings
+    settings, bus = load(Path.cwd()).settings, Bus()
     store = await Store.open(paths.data_dir() / "gsh.db")
-    sync = make_spool_sync(store, settings, Redactor(os.environ).redact)
+    log = make_shell_log(bus, store, settings, Path.cwd(), redact=Redactor(os.environ).redact)
+    await log.start()
+    await log.sync_spool()
     folder = spool.folder(paths.data_dir())
     folder.mkdir(mode=0o700, exist_ok=True)
     try:
         for number in range(rounds + 1):
             leave(folder, count, number)
             began = time.perf_counter()
-            await sync.sync()
+            await log.sync_spool()
             if number:
                 print(time.perf_counter() - began)
             assert not spool.files(folder), "something is left in the spool"
     finally:
+        await log.stop()
+        await bus.close()
         await store.close()
 
 

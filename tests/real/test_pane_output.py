@@ -182,10 +182,9 @@ async def test_what_was_printed_before_anything_listened(home: Home, shell: str,
         await server.send_text(pane, ASKS, enter=True)
         await eventually(lambda: _left(rows, ""))
         store = await Store.open(paths.data_dir() / "gsh.db")
-        terms = ShellLogOptions(
-            paths.runtime_dir() / "gsh.sock", paths.data_dir(), home.path, 0, output_lines=20, visiting=True
-        )
+        terms = ShellLogOptions(paths.runtime_dir() / "gsh.sock", paths.data_dir(), home.path, 0, output_lines=20)
         log = ShellLog(Bus(), store, terms, str)
+        await log.start()
         try:
             await eventually(lambda: _asked(log, store))
             found = {

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import json
 import os
-import select
 import signal
 import socket
 import subprocess
@@ -40,7 +39,9 @@ CHILD = [sys.executable, "-m", "tests.kit.shell_log_child"]
 class Window:
     """A hub's shell log, and what was told on its bus."""
 
-    def __init__(self, store: Store, *, ignore: tuple[str, ...] = (), keep: int = 0) -> None:
+    def __init__(
+        self, store: Store, *, ignore: tuple[str, ...] = (), keep: int = 0, host: ShellLog | None = None
+    ) -> None:
         self.store = store
         self.bus = Bus()
         self.told: list[Event] = []
@@ -48,7 +49,7 @@ class Window:
         self.socket = paths.runtime_dir() / "gsh.sock"
         self.data = paths.data_dir()
         terms = ShellLogOptions(self.socket, self.data, Path("/p"), keep, ignore)
-        self.log = ShellLog(self.bus, store, terms, lambda text: text.replace("s3cret", "[redacted]"))
+        self.log = ShellLog(self.bus, store, terms, lambda text: text.replace("s3cret", "[redacted]"), host)
 
     @property
     def spool(self) -> Path:
@@ -78,12 +79,10 @@ async def until_count(store: Store, count: int) -> None:
 
 
 @contextlib.asynccontextmanager
-async def window(
-    store: Store, *, owner: bool = True, ignore: tuple[str, ...] = (), keep: int = 0
-) -> AsyncGenerator[Window]:
+async def window(store: Store, *, ignore: tuple[str, ...] = (), keep: int = 0) -> AsyncGenerator[Window]:
     made = Window(store, ignore=ignore, keep=keep)
     await made.log.start()
-    await until(lambda: made.log.listens if owner else made.log.follows)
+    await until(lambda: made.log.listens)
     try:
         yield made
     finally:
@@ -153,67 +152,47 @@ async def test_a_spool_that_is_a_link_or_locked_is_left_alone(store: Store, tmp_
         assert elsewhere.read_text() == line + "\n"
 
 
-async def test_what_is_said_while_a_hub_takes_over_goes_to_the_other_hubs_too(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A hub that reads what the one before it knew takes nothing in before it can send it on."""
-    hub, known, listened = Window(store), store.shells.known_shells, list[bool]()
-    hub.bus.subscribe(lambda batch: listened.extend(hub.log.listens for _ in batch), ShellRecorded, name="listens")
-
-    async def slowly() -> dict[str, str]:
-        await in_thread(lambda: hub.shell().run("make"))  # the socket is there already
-        await in_thread(lambda: select.select([], [], [], 0.2))  # what was heard too early is told by now
-        return await known()
-
-    monkeypatch.setattr(store.shells, "known_shells", slowly)
-    await hub.log.start()
-    await until(lambda: hub.records())
-    await hub.log.stop()
-    await hub.bus.close()
-    assert set(listened) == {True}
-
-
-async def test_a_window_that_does_not_own_the_socket_hears_everything_and_takes_over(store: Store) -> None:
-    async with window(store) as first, window(store, owner=False) as second:
-        shell = first.shell()
+async def test_all_workspaces_hear_what_happens_in_shells_and_in_each_other(store: Store) -> None:
+    async with window(store) as hub:
+        first, second = (Window(store, host=hub.log) for _ in range(2))
+        for one in (first, second):
+            await one.log.start()
+        shell = hub.shell()
         await in_thread(lambda: shell.run("one"))
         await in_thread(lambda: shell.note("# two"))
         await until(lambda: any(isinstance(event, ShellNoted) for event in second.told))
         await until(lambda: second.records() and second.records()[-1].state == "done")
-        assert second.records()[-1] == first.records()[-1]
-        # What agents of the second run is heard in the first.
-        await second.log.store_records(
-            [ShellRecord(shell="agent", number=1, command="ls", at=time.time(), agent="main", source="agent")]
-        )
-        await until(lambda: first.records()[-1].agent == "main")
-        await in_thread(lambda: shell.begin("sleep"))
-        await until(lambda: second.records()[-1].command == "sleep")
-        await first.log.stop()
-        await until(lambda: second.log.listens)
-        await in_thread(shell.end)
-        await until(lambda: any(row.command == "sleep" and row.state == "done" for row in second.records()))
-        assert [(row.command, row.state) for row in await store.shells.find_all(HistoryQuery(source="shell"))] == [
-            ("sleep", "done"),
-            ("one", "done"),
-        ]
+        assert second.records()[-1] == hub.records()[-1] == first.records()[-1]
+        ran = ShellRecord(shell="agent", number=1, command="ls", at=time.time(), agent="main", source="agent")
+        await second.log.store_records([ran])
+        await until(lambda: [one.records()[-1].agent for one in (hub, first, second)] == ["main"] * 3)
+        for one in (first, second):
+            await one.log.stop()
+            await one.bus.close()
+        await in_thread(lambda: shell.run("three"))
+        await until(lambda: hub.records()[-1].state == "done")
+        assert first.records()[-1].command == "ls"
 
 
-async def test_a_killed_owner_is_followed_within_a_second_and_nothing_is_stolen(store: Store) -> None:
+async def test_a_hub_that_follows_a_killed_one_knows_what_runs(store: Store) -> None:
     socket_path = paths.runtime_dir() / "gsh.sock"
     child = _hub()
     assert child.stdout is not None
     await asyncio.to_thread(child.stdout.readline)
-    async with window(store, owner=False) as hub:
-        owned = socket_path.stat().st_ino
-        shell = hub.shell()
-        await in_thread(lambda: shell.begin("long"))
-        await until(lambda: hub.records())
-        assert not hub.log.listens and socket_path.stat().st_ino == owned
-        child.kill()
-        await until(lambda: hub.log.listens)
-        await in_thread(lambda: shell.end(7))
-        await until(lambda: hub.records()[-1].state == "done")
-        assert hub.records()[-1].exit == 7
+    hub = Window(store)
+    await hub.log.start()
+    owned = socket_path.stat().st_ino
+    shell = hub.shell()
+    await in_thread(lambda: shell.begin("long"))
+    await eventually(store.shells.running, until=bool)
+    assert not hub.log.listens and socket_path.stat().st_ino == owned
+    child.kill()
+    await until(lambda: hub.log.listens)
+    await in_thread(lambda: shell.end(7))
+    await until(lambda: hub.records() and hub.records()[-1].state == "done")
+    assert hub.records()[-1].exit == 7
+    await hub.log.stop()
+    await hub.bus.close()
     child.wait()
     assert not socket_path.exists()
 
@@ -389,7 +368,7 @@ async def test_a_socket_in_a_folder_of_everybodys_is_not_used_and_shells_report_
     assert shells_socket_path(loaded.settings.general.socket_path) == private
     assert not [line for line in plugin_files.option_lines(loaded.settings) if line.startswith("socket=")]
     bus = Bus()
-    log = make_shell_log(bus, store, loaded.settings, home.path, visiting=False, redact=str)
+    log = make_shell_log(bus, store, loaded.settings, home.path, redact=str)
     await log.start()
     try:
         await until(lambda: log.listens)

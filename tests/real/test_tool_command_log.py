@@ -60,7 +60,7 @@ class Agents:
 @contextlib.asynccontextmanager
 async def agents() -> AsyncGenerator[Agents]:
     store, bus = await Store.open(paths.data_dir() / "gsh.db"), Bus()
-    terms = ShellLogOptions(paths.runtime_dir() / "gsh.sock", paths.data_dir(), Path("/p"), 0, visiting=True)
+    terms = ShellLogOptions(paths.runtime_dir() / "gsh.sock", paths.data_dir(), Path("/p"), 0)
     log = ShellLog(bus, store, terms, lambda text: text.replace("s3cret", "[redacted]"))
     await log.start()
     try:

@@ -33,18 +33,19 @@ async def start_shell(hub: Hub) -> None:
     from gshtui.agents.telemetry import redactor
     from gshtui.shell.log.shell_log import make_shell_log
 
-    sits = hub.options.keeper or (hub.options.respondent == "person" and not hub.options.visiting)
+    host = None if hub.host is None else hub.host.shell_log
+    sits = hub.options.respondent == "person" and not (hub.options.visiting or hub.options.keeper)
     hub.shell_log = make_shell_log(
         hub.bus,
         hub.store,
         hub.settings,
         hub.options.cwd,
-        visiting=not sits,
         redact=redactor(hub.settings, hub.environ).redact,
+        host=host,
     )
     hub.parts.stops_with("shell", hub.shell_log.stop)
     await hub.shell_log.start()
-    if hub.settings.shell.watch_files and sits and not hub.options.keeper:
+    if hub.settings.shell.watch_files and sits:
         files = ProjectFiles(hub.bus, hub.store, hub.project)
         files.start()
         hub.parts.stops_with("files", files.stop)

@@ -300,12 +300,6 @@ class SpoolIntake:
             await asyncio.sleep(_TRY_EVERY)
         return False
 
-    async def copy_spools(self) -> None:
-        """Take in the lines that are there now, and leave them there for the hub that empties the files."""
-        for file in await asyncio.to_thread(spool.files, self._where):
-            with contextlib.suppress(OSError, StoreError), spool.opened(file) as descriptor:
-                await self._store_lines(descriptor)
-
     async def _take_in(self, file: Path) -> bool:
         with contextlib.suppress(OSError, StoreError), spool.claimed(file) as descriptor:
             if descriptor is not None:

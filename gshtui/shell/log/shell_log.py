@@ -1,7 +1,7 @@
-"""The shell log: what runs in this user's shells, received by one hub, kept in the record, and sent to all hubs.
+"""The shell log: what runs in this user's shells, received by the hub, kept in the record, and told in every workspace.
 
-Creates its parts from the settings, in order; never listens where another hub already does. While a line is
-typed, it suggests the command of the person that is most probably meant.
+Creates its parts from the settings, in order; never listens where another hub already does, as that of another record
+may. While a line is typed, it suggests the command of the person that is most probably meant.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-import random
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,14 +24,13 @@ from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.settings import paths
 from gshtui.settings.model import Settings
 from gshtui.shell import plugin_files
-from gshtui.shell.event_table import HUB, PROMPT, READER, SHELL
+from gshtui.shell.event_table import PROMPT, SHELL
 from gshtui.shell.hub_listener import HubConnection, HubListener, NoHost
 from gshtui.shell.hub_registry import HubRegistryError, shells_socket_path
 from gshtui.shell.line_stream import BadLine
-from gshtui.shell.log.connection_hosts import ReaderConnections, ShellConnections, WindowConnections
-from gshtui.shell.log.hub_follower import HubFollower, MissedEvents
+from gshtui.shell.log.connection_hosts import ShellConnections
 from gshtui.shell.log.pane_output import PaneOutputs
-from gshtui.shell.log.spool_sync import IntakeRules, ShellIntake, SpoolSync
+from gshtui.shell.log.shell_intake import IntakeRules, ShellIntake
 from gshtui.shell.log.tool_command_log import ToolCommandLog
 from gshtui.shell.log.user_commands import UserCommandHistory, UserCommandOptions, UserCommandRunner
 from gshtui.shell.log.virtual_shells import VirtualShells
@@ -53,8 +51,6 @@ LOOK_EVERY = 1.0
 """Seconds between two looks for shells that died and at the socket's place, at least."""
 _WINDOWS_EVERY = 5.0
 """Seconds from one look for windows that died to the next."""
-_TRY_AGAIN = 0.2
-"""Seconds until the socket is tried again, where neither it nor its owner could be had."""
 _SYNC_WITHIN = 2.0
 """Seconds that a reader here waits for what is in the spool."""
 _TRIM_EVERY = 2.0
@@ -74,33 +70,40 @@ class ShellLogOptions(msgspec.Struct, frozen=True):
     ignore: tuple[str, ...] = ()
     output_lines: int = 0
     """Lines kept of each command's output; 0: none."""
-    visiting: bool = False
-    """Whether this is a short command, which never takes the socket."""
 
 
 class ShellLog:
     """See the module's text. `start` and `stop` bracket its life."""
 
-    def __init__(self, bus: Bus, store: Store, terms: ShellLogOptions, redact: Callable[[str], str]) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        store: Store,
+        terms: ShellLogOptions,
+        redact: Callable[[str], str],
+        host: ShellLog | None = None,
+    ) -> None:
+        """
+        Args:
+            redact: removes secrets from text.
+            host: the one of this process that shells report to; `None`: this one.
+        """
         self._bus = bus
+        self._host = host
+        self._followers: list[ShellLog] = []
+        """Those that have this one as their host."""
         self._store = store
         self._terms = terms
         self._stirred = asyncio.Event()
-        """A shell or a window came or went, or the socket's place was changed."""
+        """A shell came or went, or the socket's place was changed."""
+        self._tried = asyncio.Event()
+        """The socket was had, or is another hub's."""
         rules = IntakeRules(redact, ignore_filter(terms.ignore))
         self._outputs = PaneOutputs(terms.output_lines, self._store_output, redact)
-
-        def make_intake() -> ShellIntake:
-            return ShellIntake(store, spool_folder(terms.data), rules, self._publish_everywhere, self._on_stored)
-
-        self._intake = make_intake()
-        self._sync = SpoolSync(terms.socket, spool_folder(terms.data), make_intake)
+        spools = spool_folder(terms.data)
+        self._intake = ShellIntake(store, spools, rules, self._publish_everywhere, self._on_stored)
         self._shells = ShellConnections(self._intake.lines)
-        self._windows = WindowConnections(self._publish_here, self._stirred.set)
-        self._readers = ReaderConnections(self._read_spool)
         self._prompts = SuggestionConnections(store)
-        self._following = HubFollower(self._publish_here)
-        self._catching_up = MissedEvents(store, self._publish_here)
         self._redact = redact
         self._own_shells = VirtualShells(store, self._intake.lines.publish_stored)
         keep = self._intake.lines.store_records
@@ -127,13 +130,8 @@ class ShellLog:
 
     @property
     def listens(self) -> bool:
-        """Whether shells report to this hub; otherwise it follows another one."""
+        """Whether shells report to it."""
         return self._listener is not None
-
-    @property
-    def follows(self) -> bool:
-        """Whether it follows shells through another hub."""
-        return self._following.connected
 
     @property
     def connected(self) -> int:
@@ -141,13 +139,16 @@ class ShellLog:
         return self._shells.connected
 
     async def start(self) -> None:
-        """Start listening, or following the hub that does. Raises nothing: problems become notices."""
+        """Start listening, or hearing of the one that does. Raises nothing: problems become notices."""
+        self._tool_commands.start()
+        if self._host is not None:
+            self._host._followers.append(self)
+            return
         self._tasks = [
             keep_on(self._intake.lines.run, "the intake of shells"),
-            keep_on(self._serve_or_follow, "the shell log"),
+            keep_on(self._serve, "the shell log"),
             keep_on(self._trim_regularly, "the trimming of the shell history"),
         ]
-        self._tool_commands.start()
 
     async def stop(self) -> None:
         """End the person's commands, store what was received, then release the socket."""
@@ -163,6 +164,8 @@ class ShellLog:
         )
 
     async def _leave_own_shells(self) -> None:
+        if self._host is not None and self in self._host._followers:
+            self._host._followers.remove(self)
         with contextlib.suppress(StoreError):  # then another hub finds that this process is gone
             await self._own_shells.release_shells()
 
@@ -177,19 +180,18 @@ class ShellLog:
         await cancel_and_wait(*self._tasks[::-1])
 
     async def sync_spool(self) -> None:
-        """Store what shells have written into the spool until now, here or in the hub that they report to."""
-        if not self.listens:
-            await self._sync.sync()
-            await self._outputs.settle()
+        """Store what shells have written into the spool until now."""
+        if self._host is not None:
+            await self._host.sync_spool()
             return
         with contextlib.suppress(TimeoutError):
             async with time_limit(_SYNC_WITHIN):
-                await self._read_spool()
-
-    async def _read_spool(self) -> bool:
-        stored = await self._intake.read_now()
-        await self._outputs.settle()
-        return stored
+                await self._tried.wait()
+                if self.listens:
+                    await self._intake.read_now()
+                    if dead := await self._intake.dead_shells():
+                        await self._intake.close_shells(dead)
+                    await self._outputs.settle()
 
     async def store_records(self, records: Sequence[ShellRecord]) -> None:
         """Store and publish commands of another origin. Raises `StoreError`."""
@@ -199,36 +201,34 @@ class ShellLog:
         """Store and publish the person's remark. Raises `StoreError`."""
         await self._intake.lines.store_records((), [(ShellNote("note", self._redact(text), time.time(), cwd=cwd), 0)])
 
-    async def _serve_or_follow(self) -> None:
+    async def _serve(self) -> None:
         while True:
             try:
-                listening = None if self._terms.visiting else await asyncio.to_thread(self._lease.try_acquire)
+                listening = await asyncio.to_thread(self._lease.try_acquire)
             except HubRegistryError as error:
                 self._report_problem(error)
                 await asyncio.sleep(LOOK_EVERY)
                 continue
             if listening is not None:
                 self._last_complaint = ""
-                listener = HubListener(
-                    {SHELL: self._shells, HUB: self._windows, READER: self._readers, PROMPT: self._prompts},
-                    self._intake.lines.wait_for_room,
-                )
+                listener = HubListener({SHELL: self._shells, PROMPT: self._prompts}, self._intake.lines.wait_for_room)
                 try:
                     with contextlib.suppress(StoreError):
                         await self._intake.restore_shells()
-                    self._listener = listener  # before the first line: what shells say goes to the other hubs too
+                    self._listener = listener
                     await listener.listen(listening, self._lease.path)
-                    await self._serve(listener)
+                    self._tried.set()
+                    await self._receive(listener)
                 finally:
                     self._listener = None
                     await listener.stop()
                     self._lease.release()
-            elif not await self._following.follow(self._lease.path, self._catching_up.compare):
-                await asyncio.sleep(_TRY_AGAIN * random.uniform(0.5, 1.0))
+            else:
+                self._tried.set()
+                await asyncio.sleep(LOOK_EVERY)
 
-    async def _serve(self, listener: HubListener) -> None:
+    async def _receive(self, listener: HubListener) -> None:
         """Receive shells' reports until the socket is removed."""
-        self._catching_up.compare()
         spooling = keep_on(self._intake.spools.run, "the spool of shells")
         place = self._lease.path
         watch = FolderWatch(place.parent, lambda name: name == place.name)
@@ -269,19 +269,11 @@ class ShellLog:
             await self._intake.close_shells(dead)
 
     def _publish_everywhere(self, event: Event) -> None:
-        """Send something that happened here to the bus and to all other hubs."""
-        self._publish_here(event)
-        self._stirred.set()
-        if self._listener is not None:
-            self._windows.send_event(event)
-        else:
-            self._following.send_event(event)
-
-    def _publish_here(self, event: Event) -> None:
-        """Something happened, here or at another hub."""
-        if isinstance(event, ShellRecorded):
-            self._catching_up.note_record(event.record)
-        self._bus.publish(event)
+        """Say something that happened here in every workspace."""
+        host = self._host or self
+        host._stirred.set()
+        for log in {host, self, *host._followers}:
+            log._bus.publish(event)
 
     def _on_stored(self, record: ShellRecord, info: ShellInfo | None) -> None:
         self._grown.set()
@@ -333,15 +325,9 @@ class ShellLog:
 
 
 def make_shell_log(
-    bus: Bus, store: Store, settings: Settings, cwd: Path, *, visiting: bool, redact: Callable[[str], str]
+    bus: Bus, store: Store, settings: Settings, cwd: Path, *, redact: Callable[[str], str], host: ShellLog | None = None
 ) -> ShellLog:
-    """Create the shell log.
-
-    Args:
-        cwd: the window's folder.
-        visiting: a short command, which reports what its agents run but never takes the socket.
-        redact: removes secrets from text.
-    """
+    """Create the shell log. `cwd`: the folder; the others as for `ShellLog`."""
     terms = ShellLogOptions(
         socket=shells_socket_path(settings.general.socket_path),
         data=paths.data_dir(create=False),
@@ -349,12 +335,11 @@ def make_shell_log(
         keep=settings.context.max_history_lines,
         ignore=tuple(settings.shell.ignore),
         output_lines=settings.context.stdout_max_lines if settings.context.include_stdout else 0,
-        visiting=visiting,
     )
-    if not visiting:
+    if host is None:
         with contextlib.suppress(OSError):  # then the plugins keep what they know
             plugin_files.write_options(settings)
-    return ShellLog(bus, store, terms, redact)
+    return ShellLog(bus, store, terms, redact, host)
 
 
 SHORTEST, LONGEST, OFFERED = 1, 250, 1_000
