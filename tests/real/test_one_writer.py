@@ -27,21 +27,23 @@ FACES = (
     ("agent", "ls"),
     ("agent", "send", "nobody", "moss"),
     ("run", "usage"),
+    ("run", "--as", "main", "--yes", "--timeout", "20", "bash true"),
+    ("shell", "log"),
     (*OFFLINE, "run echo moss"),
     ("mcp", "serve"),
 )
 
 
 def writers(data: Path) -> set[int]:
-    """The processes that have the record of this folder open."""
-    found: set[int] = set()
+    """The processes that have the record of this folder open, but for what one of them is just starting."""
+    found: dict[int, int] = {}
     for process in psutil.process_iter():
         try:
             if any(one.path == str(data / "gsh.db") for one in process.open_files()):
-                found.add(process.pid)
+                found[process.pid] = process.ppid()
         except psutil.Error:
             continue
-    return found
+    return {pid for pid, parent in found.items() if parent not in found}
 
 
 @asynccontextmanager
@@ -62,7 +64,7 @@ async def watched(data: Path | None = None) -> AsyncGenerator[set[int]]:
         looking.cancel()
 
 
-@pytest.mark.parametrize("second", FACES, ids=" ".join)
+@pytest.mark.parametrize("second", (*FACES, ("gsh", "run", "--", "true")), ids=" ".join)
 @pytest.mark.parametrize("keep", ["auto", "never", "alone"])
 @pytest.mark.timeout(120)
 async def test_one_has_the_record(
@@ -94,6 +96,22 @@ async def test_beside_one_that_does_not_answer_nothing_else_writes(
     assert (ran.code, seen, ran.err.count("\n")) == (1, {holder.process.pid}, 1)
     assert f"(pid {holder.process.pid}) does not answer" in ran.err
     await stop_keeper(data_dir())
+
+
+async def test_words_at_once_without_a_hub_that_stays_are_one_hub(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One is the hub meanwhile, and the others are its clients, or come after it."""
+    monkeypatch.setenv("GSH_HUB__KEEP", "alone")
+    words = (("run", "bash 'sleep 1; echo moss'"), *FACES[:3], (*OFFLINE, "run echo moss"), ("shell", "log"))
+    runs = [asyncio.ensure_future(asyncio.to_thread(run_gsh, *one, cwd=tmp_path)) for one in words]
+    at_once: list[set[int]] = []
+    while not all(run.done() for run in runs):
+        at_once.append(await asyncio.to_thread(writers, data_dir()))
+    assert max(map(len, at_once)) == 1
+    ends = [(run.result().code, run.result().err) for run in runs]
+    assert [code for code, _ in ends] == [0, 0, 0, 1, 0, 0], ends
+    assert "There is no agent" in ends[3][1]
 
 
 def is_ready(found: KeeperState | None) -> bool:

@@ -97,6 +97,7 @@ async def _serve_hub(options: McpServeOptions, wanted: Mapping[str, Any], stop: 
 
     tools = RelayedTools(wanted)
     try:
+        await tools.list_tools("")  # or it is said at once why there are none
         return await _serve_http(McpFace(tools).serve_http, options, stop)
     finally:
         await tools.close()

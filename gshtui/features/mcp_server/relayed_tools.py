@@ -40,15 +40,20 @@ class RelayedTools:
     async def close(self) -> None:
         """Hang up."""
         for opening in self._programs.values():
-            if opening.done() and not opening.cancelled() and opening.exception() is None:
+            if not _has_failed(opening) and opening.done():
                 await opening.result().close()
             await cancel_and_wait(opening)
 
     async def _ask(self, client: str, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         opening = self._programs.get(client)
-        if opening is None or (opening.done() and (opening.cancelled() or opening.exception() is not None)):
+        if opening is None or _has_failed(opening):
             opening = self._programs[client] = asyncio.ensure_future(_Program.opened(self._wanted, client))
         return await (await asyncio.shield(opening)).ask(method, params)
+
+
+def _has_failed(opening: asyncio.Task[_Program]) -> bool:
+    """Whether it came to nothing, or what it has opened is at its end."""
+    return opening.done() and (opening.cancelled() or opening.exception() is not None or opening.result().is_over)
 
 
 class _Program:
@@ -62,10 +67,13 @@ class _Program:
         self._waiting: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
         self._writer: asyncio.WriteTransport | None = None
         relay = relayed(McpProtocol(), wanted, self._source, self._sink, self._stop)
-        self._tasks = [
-            start_job(self._hear(), "the answers to a program over HTTP"),
-            asyncio.ensure_future(relay),
-        ]
+        self._relay = asyncio.ensure_future(relay)
+        self._hearing = start_job(self._hear(), "the answers to a program over HTTP")
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is passed on any more."""
+        return self._relay.done()
 
     @classmethod
     async def opened(cls, wanted: Mapping[str, Any], client: str) -> _Program:
@@ -83,12 +91,16 @@ class _Program:
         return program
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The result. Raises `MCPError`."""
+        """The result. Raises `MCPError`, `HubUnavailable`."""
         number = next(self._numbers)
         answer = self._waiting[number] = asyncio.get_running_loop().create_future()
         self._say({"id": number, "method": method, "params": dict(params)})
         try:
-            return await answer
+            await asyncio.wait({answer, self._relay}, return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done():
+                self._relay.result()
+                raise MCPError(mcp_types.INTERNAL_ERROR, "No hub runs: `gsh-tui hub start` says why.")
+            return answer.result()
         except asyncio.CancelledError:
             self._say({"method": "notifications/cancelled", "params": {"requestId": number}})
             raise
@@ -98,8 +110,8 @@ class _Program:
     async def close(self) -> None:
         """End it."""
         self._stop.asked.set()
-        await asyncio.wait(self._tasks[1:], timeout=_ENDS_WITHIN)
-        await cancel_and_wait(*self._tasks)
+        await asyncio.wait({self._relay}, timeout=_ENDS_WITHIN)
+        await cancel_and_wait(self._relay, self._hearing)
         if self._writer is not None:
             self._writer.close()
         for descriptor in (self._source, self._sink):

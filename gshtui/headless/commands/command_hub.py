@@ -172,7 +172,11 @@ async def own_hub(loaded: Loaded) -> AsyncGenerator[OwnHub]:
     from gshtui.shell.event_table import WINDOW
 
     claim = KeeperClaim(loaded.settings.general.session_dir)
-    await _acquire(claim)
+    try:
+        await _acquire(claim)
+    except OSError:
+        if not claim.is_in_place():
+            raise  # it has the lock where the disk is full, and can read
     own = OwnHub(loaded, claim, declines={WINDOW})
     try:
         await own.start()

@@ -525,7 +525,8 @@ class OwnHub:
         self._asked = await self._parts.enter_async_context(
             listening(hub, after_logout=claim.after_logout, declines=self._declines)
         )
-        claim.say_ready(self.socket)
+        with contextlib.suppress(OSError):  # the disk may be full
+            claim.say_ready(self.socket)
 
     async def finish(self) -> None:
         """Take nothing new from other processes, and wait until nothing that must not be cut is done for them."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from gshtui.client.hub_greeting import HubUnavailable
 from gshtui.commands.declaration import UsageError
 from gshtui.commands.timespec import parse_time
 from gshtui.headless import exits, streams
@@ -258,6 +259,8 @@ def _export(file: str) -> int:
         return exits.ERROR
     except BrokenPipeError:
         return exits.ERROR
+    except HubUnavailable:
+        raise
     except OSError as error:
         streams.complain(f"cannot export the history to {file}: {error.strerror or error}.")
         return exits.ERROR

@@ -49,7 +49,6 @@ from gshtui.commands.printed_outcome import failed, line_printed, printed
 from gshtui.commands.registry import Registry
 from gshtui.commands.shell_form import ShellForm
 from gshtui.fleet.core.agent_calls import AttachAgent, WaitForAgent
-from gshtui.fleet.mail.commands import TalkParameters
 from gshtui.hub.faces.asked_lines import TOLD, CallRefused, LinesRequest, is_prompt, run_lines, told_by
 from gshtui.hub.faces.command_watch import CommandWatch
 from gshtui.hub.faces.face_host import HIGHER_LIMITS, FaceHost, other_place, other_settings
@@ -301,6 +300,8 @@ class AskedCommands(FaceHost):
 
     async def _talk(self, connection: HubConnection, hub: Hub, view: TalkView) -> dict[str, Any]:
         """Let the person ask an agent line after line, until they leave one empty."""
+        from gshtui.fleet.mail.commands import TalkParameters
+
         name = one_line(view.name or view.agent, 40)
         _send(connection, {"talk": name})
         while isinstance(asked := await self._runs[connection].answers.get(), str) and asked:

@@ -14,7 +14,7 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -32,7 +32,9 @@ from gshtui.shell.hub_listener import HubConnection
 from gshtui.shell.line_stream import BadLine
 from gshtui.system.caller_environment import working_for
 from gshtui.system.tasks import cancel_and_wait, end_all, start_job
-from gshtui.tools.shell.shell_process import Start
+
+if TYPE_CHECKING:
+    from gshtui.tools.shell.shell_process import Start
 
 ALIVE_EVERY = 2.0
 """Seconds after which a face is told that its turn goes on."""
