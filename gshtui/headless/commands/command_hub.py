@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,6 +33,10 @@ _ENDS_WITHIN = 4.0
 """Seconds for a hub that listens no more to end."""
 _LOOK_EVERY = 0.05
 T = TypeVar("T")
+
+
+class HubTaken(HubUnavailable):
+    """Another process has become the hub meanwhile, and listens."""
 
 
 class HubNeeds(msgspec.Struct, frozen=True):
@@ -191,11 +195,12 @@ def hub_while(loaded: Loaded) -> Generator[Sequence[Path]]:
     """See to it that the hub runs meanwhile, for several calls; gives where it listens, if this process is it. Raises
     `HubUnavailable`.
     """
-    if asyncio.run(bring_hub(loaded.settings)):
-        yield ()
-        return
-    with hub_here(loaded) as socket:
-        yield (socket,)
+    with ExitStack() as own:
+        at: Sequence[Path] = ()
+        if not asyncio.run(bring_hub(loaded.settings)):
+            with suppress(HubTaken):
+                at = (own.enter_context(hub_here(loaded)),)
+        yield at
 
 
 @contextmanager
@@ -242,6 +247,8 @@ async def _acquire(claim: KeeperClaim) -> None:
     until = time.monotonic() + _ENDS_WITHIN
     while not await asyncio.to_thread(claim.acquire):
         running = await asyncio.to_thread(running_keeper, claim.folder)
+        if running is not None and running.ready and serves(running):
+            raise HubTaken("The hub was another process meanwhile.", "Try it again.")
         if time.monotonic() > until or (running is not None and not serves(running)):
             raise unreached(running)
         await asyncio.sleep(_LOOK_EVERY)

@@ -94,11 +94,18 @@ def run_by_keeper(
         from gshtui.headless.called_here import load_settings
         from gshtui.headless.commands.command_hub import hub_while, unreached
 
-        loaded = load_settings(call.flags, quiet=True)
-        with hub_while(loaded) as at:
-            code = _ask(call, open_session, at)
-        if code is None:
-            raise unreached(running_keeper(loaded.settings.general.session_dir))
+        loaded, last, until = load_settings(call.flags, quiet=True), -1, 0.0
+        while code is None:
+            with hub_while(loaded) as at:
+                code = _ask(call, open_session, at)
+            if code is None:  # that one is ending, or is not reached
+                running = running_keeper(loaded.settings.general.session_dir)
+                pid = 0 if running is None else running.process.pid
+                if pid != last:
+                    last, until = pid, time.monotonic() + ANSWER_WITHIN
+                elif time.monotonic() > until:
+                    raise unreached(running)
+                time.sleep(_TICK)
     return code
 
 

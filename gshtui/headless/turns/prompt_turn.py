@@ -6,7 +6,7 @@ import asyncio
 import shutil
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,7 +15,7 @@ import msgspec
 from gshtui.client.hub_greeting import HubUnavailable
 from gshtui.headless import exits
 from gshtui.headless.called_here import load_settings, print_problems, say_faults
-from gshtui.headless.commands.command_hub import bring_hub, only_hub
+from gshtui.headless.commands.command_hub import HubTaken, bring_hub, only_hub
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import LIMIT, PipedInput, Writer, complain, piped_input
 from gshtui.hub.faces.large_input import MOST
@@ -115,9 +115,12 @@ async def _with_input(request: TurnRequest, piped: PipedInput, stop: Stop, deadl
         return exits.USAGE
     apart = "" if said or not piped.text.strip() else piped.text
     request = msgspec.structs.replace(request, text=text, piped=apart, file=piped.file)
-    ended = await _run_at_hub(request, face, stop, deadline)
-    if ended is None:
-        ended = await _run_here(request, face, stop, deadline)
+    ended: TurnEnd | int | None = None
+    while ended is None:
+        ended = await _run_at_hub(request, face, stop, deadline)
+        if ended is None:
+            with suppress(HubTaken):
+                ended = await _run_here(request, face, stop, deadline)
     reporter = face.reporter
     if isinstance(ended, int):
         return reporter.end(ended, unread=stop.unread)

@@ -163,15 +163,16 @@ async def begun(loaded: Loaded, request: TurnRequest, work: str = "", asked: obj
     `work`, `asked`: as for `begin`.
     """
     from gshtui.fleet.keeper.keeper import running_keeper
-    from gshtui.headless.commands.command_hub import bring_hub, own_hub, unreached
+    from gshtui.headless.commands.command_hub import HubTaken, bring_hub, own_hub, unreached
 
     async with AsyncExitStack() as stack:
         call = await TurnCall.begin(request, work, asked)
-        if call is None and await bring_hub(loaded.settings):
-            call = await TurnCall.begin(request, work, asked)
-        elif call is None:
-            own = await stack.enter_async_context(own_hub(loaded))
-            call = await TurnCall.begin(request, work, asked, (own.socket,))
+        if call is None:
+            at: Sequence[Path] = ()
+            if not await bring_hub(loaded.settings):
+                with suppress(HubTaken):
+                    at = ((await stack.enter_async_context(own_hub(loaded))).socket,)
+            call = await TurnCall.begin(request, work, asked, at)
         if call is None:
             raise unreached(await asyncio.to_thread(running_keeper, loaded.settings.general.session_dir))
         stack.callback(call.close)
