@@ -99,6 +99,10 @@ class Declined(Exception):
     """Nothing was done; the text says why."""
 
 
+class _Ending(Exception):
+    """This process is about to end; the other side asks the next one."""
+
+
 class _Run(msgspec.Struct):
     """A command of one connection, and the answers to its questions."""
 
@@ -119,6 +123,7 @@ class AskedCommands(FaceHost):
         self._leaving = set[asyncio.Task[None]]()
         """Those of processes that have left, which end."""
         self._workspaces = Workspaces(hub)
+        self._is_ending = False
 
     @property
     def busy(self) -> bool:
@@ -154,7 +159,8 @@ class AskedCommands(FaceHost):
         await self._workspaces.close()
 
     async def finish_acting(self) -> None:
-        """Wait until no command acts; one that only reads, the other side begins again by itself."""
+        """Begin none any more, and wait until no command acts; one that only reads, the other side begins again."""
+        self._is_ending = True
         while acting := {run.task for run in self._runs.values() if run.acts and not run.task.done()}:
             await asyncio.wait(acting)
 
@@ -162,6 +168,9 @@ class AskedCommands(FaceHost):
         alive = start_job(_tell_alive(connection), "the signs of life")
         try:
             answer = await self._answer(connection, request)
+        except _Ending:
+            connection.close()
+            return
         except Declined as declined:
             answer = {"declined": str(declined)}
         finally:
@@ -244,7 +253,9 @@ class AskedCommands(FaceHost):
             following.unsubscribe()
 
     async def _begin(self, connection: HubConnection, *, reads: bool) -> None:
-        """Say what it does, and wait to be told to go on. Raises `Declined`: it was not."""
+        """Say what it does, and wait to be told to go on. Raises `Declined`: it was not; `_Ending`."""
+        if self._is_ending:
+            raise _Ending
         self._runs[connection].acts = not reads
         _send(connection, {"reads": reads})
         self.last_at = time.monotonic()

@@ -46,6 +46,7 @@ class AskedTurns(FaceHost):
     def __init__(self, host: Hub) -> None:
         super().__init__(host)
         self._turns: dict[HubConnection, _HostedTurn] = {}
+        self._is_ending = False
 
     @property
     def busy(self) -> bool:
@@ -63,6 +64,9 @@ class AskedTurns(FaceHost):
         if turn is not None:
             turn.handle_message(fields)
             return
+        if self._is_ending:
+            connection.close()  # its face asks the next hub
+            return
         call = self.opening(TurnSubmission, fields)
         turn = self._turns[connection] = _HostedTurn(self.host, connection)
         turn.task = start_job(self._serve(connection, turn, call), "a turn for another process")
@@ -73,7 +77,8 @@ class AskedTurns(FaceHost):
             turn.interrupted.set()
 
     async def finish(self) -> None:
-        """Wait until no turn is in progress."""
+        """Begin none any more, and wait until no turn is in progress."""
+        self._is_ending = True
         while tasks := {turn.task for turn in self._turns.values() if turn.task is not None}:
             await asyncio.wait(tasks)
 
