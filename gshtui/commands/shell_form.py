@@ -46,7 +46,7 @@ class ShellOption(msgspec.Struct, frozen=True):
     with_json: bool = False
     """A switch that `--json` turns on."""
     alone: bool = False
-    """With this switch the command waits long, so its own process does it, not the hub."""
+    """With this switch its own process does it, not the hub."""
     whole: bool = False
     """A repeated option whose values may contain commas, which separate several values otherwise."""
 
@@ -82,7 +82,7 @@ class ShellForm(msgspec.Struct, frozen=True):
     json_lines: bool = False
     """Whether `--json` prints each item of the data as a line."""
     alone: bool = False
-    """Its own process does it, not the hub that runs: it is about the hub, or waits for a network or a program."""
+    """Its own process does it: it is about the hub, or needs no record and waits for a network or a program."""
     rights: bool = False
     """It answers a question, or changes who may do what: the hub does it for a person alone."""
     own_hub: bool = False
