@@ -132,7 +132,6 @@ async def test_a_word_brings_it_and_has_it_done_there(data: Path, tmp_path: Path
     ("words", "env"),
     [
         (("session", "ls"), {"GSH_HUB__KEEP": "alone"}),
-        (("session", "ls"), {"GSH_AGENT": "0001"}),
         (("hub", "status"), {}),
         (("run", "hub status"), {}),
         (("profiles", "ls"), {}),
@@ -144,6 +143,13 @@ async def test_who_brings_none(data: Path, words: tuple[str, ...], env: dict[str
     assert (await asyncio.to_thread(run_gsh, *words, env=env)).code == 0
     assert running_keeper(data) is None
     assert await asyncio.to_thread(keepers, data) == []
+
+
+@pytest.mark.parametrize("words", [("session", "ls"), ("gsh", "hello"), ("run", "usage"), ("mcp", "serve"), ("acp",)])
+async def test_what_an_agent_runs_neither_starts_it_nor_is_it(data: Path, words: tuple[str, ...]) -> None:
+    ran = await asyncio.to_thread(run_gsh, *words, env={"GSH_AGENT": "0001"}, stdin=b"")
+    assert (ran.code, "No hub runs, and what an agent runs starts none." in ran.err, ran.out) == (1, True, "")
+    assert not (data / "gsh.db").exists()
 
 
 async def test_without_tmux_it_starts_and_does_what_needs_none(data: Path, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _ENDS_WITHIN = 4.0
 """Seconds for a hub that listens no more to end."""
 _LOOK_EVERY = 0.05
+_OF_AGENT = ("No hub runs, and what an agent runs starts none.", "`gsh-tui hub start` in a terminal of your own does.")
 T = TypeVar("T")
 
 
@@ -169,12 +170,15 @@ async def only_hub(options: HubOptions) -> AsyncGenerator[Hub]:
 @asynccontextmanager
 async def own_hub(loaded: Loaded) -> AsyncGenerator[OwnHub]:
     """The hub of the record, which this process is meanwhile, for others, too, such as panes of agents that it starts.
-    Raises `HubUnavailable`: another process is; `OSError`: no record can be written.
+    Raises `HubUnavailable`: another process is, or an agent runs this one, to which no other gives its keys; `OSError`:
+    no record can be written.
     """
     from gshtui.fleet.keeper.keeper import KeeperClaim
     from gshtui.headless.servers.keeper_process import OwnHub
     from gshtui.shell.event_table import WINDOW
 
+    if os.environ.get("GSH_AGENT"):
+        raise HubUnavailable(*_OF_AGENT)
     claim = KeeperClaim(loaded.settings.general.session_dir)
     try:
         await _acquire(claim)
