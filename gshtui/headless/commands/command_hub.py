@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 class HubTaken(HubUnavailable):
-    """Another process has become the hub meanwhile, and listens."""
+    """Another process is the hub and listens, which may have begun meanwhile: it is asked again."""
 
 
 class HubNeeds(msgspec.Struct, frozen=True):
@@ -252,7 +252,8 @@ async def _acquire(claim: KeeperClaim) -> None:
     while not await asyncio.to_thread(claim.acquire):
         running = await asyncio.to_thread(running_keeper, claim.folder)
         if running is not None and running.ready and serves(running):
-            raise HubTaken("The hub was another process meanwhile.", "Try it again.")
+            why = unreached(running)
+            raise HubTaken(why.message, why.hint)
         if time.monotonic() > until or (running is not None and not serves(running)):
             raise unreached(running)
         await asyncio.sleep(_LOOK_EVERY)

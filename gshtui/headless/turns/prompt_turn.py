@@ -6,7 +6,7 @@ import asyncio
 import shutil
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from gshtui.headless.turns.turn_call import TurnCall
     from gshtui.hub.faces.turn_request import TurnEnd, TurnRequest
 
-
+_TAKEN_FOR = 10.0
+"""Seconds in which other processes may be the hub one after the other, without taking the turn."""
 _CODES: Mapping[str, int] = {
     "usage": exits.USAGE,
     "denied": exits.DENIED,
@@ -116,11 +117,14 @@ async def _with_input(request: TurnRequest, piped: PipedInput, stop: Stop, deadl
     apart = "" if said or not piped.text.strip() else piped.text
     request = msgspec.structs.replace(request, text=text, piped=apart, file=piped.file)
     ended: TurnEnd | int | None = None
+    until = time.monotonic() + _TAKEN_FOR
     while ended is None:
         ended = await _run_at_hub(request, face, stop, deadline)
-        if ended is None:
-            with suppress(HubTaken):
-                ended = await _run_here(request, face, stop, deadline)
+        try:
+            ended = await _run_here(request, face, stop, deadline) if ended is None else ended
+        except HubTaken:
+            if time.monotonic() > until:
+                raise
     reporter = face.reporter
     if isinstance(ended, int):
         return reporter.end(ended, unread=stop.unread)
