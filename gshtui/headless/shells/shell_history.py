@@ -163,7 +163,7 @@ def _import(source: str, file: Path, as_json: bool) -> int:
                     stay = f"{added} of {len(found.records)} commands were imported, and stay."
                     streams.complain(stay, "Import the file again: no command is taken twice.")
                 return grown
-            added, notes, now = added + grown.now - grown.before, grown.notes, grown.now
+            added, notes, now = added + grown.added, grown.notes, grown.now
     told = {
         "source": source,
         "file": str(file),

@@ -42,9 +42,10 @@ class FindHistory(Parameters, Returns[FoundHistory]):
 class GrownHistory(msgspec.Struct, frozen=True):
     """How the shell log has grown."""
 
-    before: int
-    """Commands in it until then."""
+    added: int
+    """Commands; older ones may be trimmed meanwhile."""
     now: int
+    """Commands in it."""
     notes: int
     """That are new."""
 
@@ -79,10 +80,9 @@ def history_actions(store: Store, sync: Callable[[], Awaitable[None]], keep_run:
         return FoundHistory(records, {str(record.id): await shells.output(record.output) for record in printed})
 
     async def add(_here: Invocation, given: AddHistory) -> GrownHistory:
-        before = await shells.count()
-        await shells.import_records(msgspec.convert(given.records, learned(list[ShellRecord])))
+        added = await shells.import_records(msgspec.convert(given.records, learned(list[ShellRecord])))
         _, kept = await shells.add_all((), msgspec.convert(given.notes, learned(list[tuple[ShellNote, int]])))
-        return GrownHistory(before, await shells.count(), sum(note is not None for note in kept))
+        return GrownHistory(added, await shells.count(), sum(note is not None for note in kept))
 
     async def run(_here: Invocation, given: AddRun) -> ShellRecord:
         return await keep_run(msgspec.convert(given.record, learned(ShellRecord)), given.output)
