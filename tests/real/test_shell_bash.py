@@ -164,8 +164,8 @@ def test_what_a_full_disk_refuses_is_written_with_the_next_line(home: Home, shel
         torn.write('{"v":2,"type":"ShellCommandStar')  # as far as there was room
     shell.run(room)
     shell.run("true last")
-    with spool.opened(file) as descriptor:
-        events = [event for event, _ in spool.read(descriptor)[0].events]
+    with file.open("rb") as opened:
+        events = [event for event, _ in spool.read(opened.fileno())[0].events]
     typed = [event.command for event in events if isinstance(event, ShellCommandStarted)]
     assert typed == ["true first", full, "(exit 2)", "true 'is  typed' so", room, "true last"]
 
