@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from hypothesis import given
@@ -98,7 +99,8 @@ async def test_shell_history_as_an_agent_reads_it(store: Store, logs: Path) -> N
 
 async def test_a_note_is_kept_without_secrets_and_found(store: Store, logs: Path) -> None:
     bus = Bus()
-    (command,) = note_commands(store, bus, lambda: Redactor({"DB_PASSWORD": "hunter2-hunter2"}))
+    redactor, unused = Redactor({"DB_PASSWORD": "hunter2-hunter2"}), AsyncMock()
+    (command,) = note_commands(store, bus, lambda: redactor, unused, unused)
     here = Invocation(Caller(), Path("/infra"), Path("/infra"))
     added = await command.handler(here, AddNote(text="the key is\n hunter2-hunter2"))
     assert added.text == "Noted: the key is [redacted]"
