@@ -114,6 +114,25 @@ async def test_words_at_once_without_a_hub_that_stays_are_one_hub(
     assert "There is no agent" in ends[3][1]
 
 
+async def test_a_window_opens_beside_a_word_that_is_the_hub_and_is_it_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GSH_HUB__KEEP", "alone")
+    until = tmp_path / "until"
+    word = asyncio.ensure_future(
+        asyncio.to_thread(run_gsh, "run", f"bash 'while ! [ -e {until} ]; do sleep 0.1; done; echo moss'", cwd=tmp_path)
+    )
+    first = await eventually(lambda: asyncio.to_thread(running_keeper, data_dir()), until=is_ready)
+    with contextlib.closing(window_of(tmp_path)) as window:
+        window.read_until(lambda: b"\x1b[?2004h" in window.output)
+        until.touch()
+        assert (await word).out == "moss\n"
+        then = await eventually(
+            lambda: asyncio.to_thread(running_keeper, data_dir()), until=lambda now: is_ready(now) and now != first
+        )
+        assert then is not None and then.process.pid == window.pid
+
+
 def is_ready(found: KeeperState | None) -> bool:
     return found is not None and found.ready
 

@@ -175,7 +175,6 @@ async def own_hub(loaded: Loaded) -> AsyncGenerator[OwnHub]:
     """
     from gshtui.fleet.keeper.keeper import KeeperClaim
     from gshtui.headless.servers.keeper_process import OwnHub
-    from gshtui.shell.event_table import WINDOW
 
     if os.environ.get("GSH_AGENT"):
         raise HubUnavailable(*_OF_AGENT)
@@ -185,7 +184,7 @@ async def own_hub(loaded: Loaded) -> AsyncGenerator[OwnHub]:
     except OSError:
         if not claim.is_in_place():
             raise  # it has the lock where the disk is full, and can read
-    own = OwnHub(loaded, claim, declines={WINDOW})
+    own = OwnHub(loaded, claim)
     try:
         await own.start()
         yield own

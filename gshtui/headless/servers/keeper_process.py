@@ -14,7 +14,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -182,8 +182,8 @@ class _Asked(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def listening(hub: Hub, *, after_logout: bool, declines: Collection[str] = ()) -> AsyncGenerator[_Asked]:
-    """Do what faces of other processes ask for, but for those of kinds that it `declines`."""
+async def listening(hub: Hub, *, after_logout: bool) -> AsyncGenerator[_Asked]:
+    """Do what faces of other processes ask for."""
     commands, turns, windows = AskedCommands(hub), AskedTurns(hub), AskedWindows(hub, after_logout=after_logout)
     agents, programs, doors = AskedAgents(hub), AskedPrograms(hub), AskedDoors(hub)
     hosts: dict[str, ConnectionHost] = {
@@ -195,8 +195,7 @@ async def listening(hub: Hub, *, after_logout: bool, declines: Collection[str] =
         ACP: programs,
         SSH: doors,
     }
-    served = {kind: host for kind, host in hosts.items() if kind not in declines}
-    asked = _Asked(_Socket(HubListener(served, _at_once)), commands, turns, windows, agents, programs, doors)
+    asked = _Asked(_Socket(HubListener(hosts, _at_once)), commands, turns, windows, agents, programs, doors)
     await asked.place.open()
     try:
         yield asked
@@ -475,15 +474,11 @@ class OwnHub:
     Args:
         loaded: the settings; by default those of this process, read with the lock.
         claim: the lock that this process has already.
-        declines: kinds of faces that it does not serve.
     """
 
-    def __init__(
-        self, loaded: Loaded | None = None, claim: KeeperClaim | None = None, declines: Collection[str] = ()
-    ) -> None:
+    def __init__(self, loaded: Loaded | None = None, claim: KeeperClaim | None = None) -> None:
         self._loaded = loaded
         self._claim = claim
-        self._declines = declines
         self._hub: Hub | None = None
         self._asked: _Asked | None = None
         self._parts = AsyncExitStack()
@@ -522,9 +517,7 @@ class OwnHub:
         )
         self._parts.push_async_callback(hub.stop)
         await hub.start()
-        self._asked = await self._parts.enter_async_context(
-            listening(hub, after_logout=claim.after_logout, declines=self._declines)
-        )
+        self._asked = await self._parts.enter_async_context(listening(hub, after_logout=claim.after_logout))
         with contextlib.suppress(OSError):  # the disk may be full
             claim.say_ready(self.socket)
 

@@ -18,6 +18,8 @@ from gshtui.system.struct_types import learned
 KeepRun = Callable[[ShellRecord, str], Awaitable[ShellRecord]]
 """Stores a command and what it printed, and tells every window. Raises `StoreError`."""
 _FORM = ShellForm(parts=frozenset({"store"}))
+_IMPORT = ShellForm(parts=frozenset({"store"}), rights=True)
+"""What a person typed is a person's: an agent adds none of it."""
 
 
 class FoundHistory(msgspec.Struct, frozen=True):
@@ -54,7 +56,7 @@ class AddHistory(Parameters, Returns[GrownHistory]):
     """Commands and notes of another history, for the shell log; those that it has stay as they are."""
 
     COMMAND: ClassVar[str] = "note"
-    BY_FACE = _FORM
+    BY_FACE = _IMPORT
     records: list[Mapping[str, Any]] = Field(description="Each a `ShellRecord`")
     notes: list[tuple[Mapping[str, Any], int]] = Field(default=[], description="Each a `ShellNote` with its number")
 
