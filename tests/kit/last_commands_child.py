@@ -1,27 +1,75 @@
-"""What `gsh` would send of the shells, without a model: run in a fork of the warm program, to be killed."""
+"""What `gsh` would send of the shells, without a model: run in forks of the warm program, to be killed.
+
+As `gsh` does, a question has the hub that runs say it, or else is the hub itself meanwhile.
+"""
 
 import asyncio
+import contextlib
+import sys
 from pathlib import Path
 
 from gshtui.hub.faces.turn import recent_commands
+from gshtui.hub.hub import Hub
+from gshtui.settings import paths
 from tests.kit.running_hub import running_hub
-from tests.kit.shell_log_child import main as listen
+from tests.kit.tmux import eventually
+
+_PARTS = frozenset({"store", "shell"})
+_WHOLE = "\n# end\n"
+_AGAIN = 0.05
+"""Seconds between two attempts, while a hub comes or goes."""
 
 
 def ask(_words: list[str]) -> int:
-    """Print what a question would bring along, with as much of a hub as that needs."""
-    asyncio.run(_ask())
+    """Print what a question would bring along."""
+    print(asyncio.run(_asked()))
     return 0
-
-
-async def _ask() -> None:
-    cwd = Path.cwd()
-    parts = frozenset({"store", "shell"})
-    async with running_hub(cwd, parts=parts, visiting=True) as hub:
-        print("\n".join(part.text for part in (await recent_commands(hub)(True)).along))
 
 
 def hub(_words: list[str]) -> int:
-    """A window's shell log, until killed; prints a line once shells can report to it."""
-    asyncio.run(listen())
+    """A hub, until killed; prints a line once it can be asked."""
+    asyncio.run(_serve())
     return 0
+
+
+def _place() -> Path:
+    return paths.runtime_dir() / "asked.sock"
+
+
+async def _asked() -> str:
+    while True:
+        with contextlib.suppress(OSError):
+            reader, writer = await asyncio.open_unix_connection(str(_place()))
+            said = (await reader.read()).decode()
+            writer.close()
+            if said.endswith(_WHOLE):
+                return said.removesuffix(_WHOLE)
+        async with running_hub(Path.cwd(), parts=_PARTS) as here:
+            if (said := await _recent(here)) is not None:
+                return said
+        await asyncio.sleep(_AGAIN)
+
+
+async def _recent(here: Hub) -> str | None:
+    """`None`: another one has the shells."""
+    assert here.shell_log is not None
+    await here.shell_log.sync_spool()
+    if not here.shell_log.listens:
+        return None
+    return "\n".join(part.text for part in (await recent_commands(here)(True)).along)
+
+
+async def _serve() -> None:
+    async with running_hub(Path.cwd(), parts=_PARTS) as here:
+        await eventually(lambda: _recent(here), until=lambda said: said is not None)
+
+        async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(f"{await _recent(here) or ''}{_WHOLE}".encode())
+            await writer.drain()
+            writer.close()
+
+        _place().unlink(missing_ok=True)
+        await asyncio.start_unix_server(answer, _place())
+        sys.stdout.write("listening\n")
+        sys.stdout.flush()
+        await asyncio.Event().wait()
