@@ -176,14 +176,12 @@ class Hub:
         """Take out of projects what sandboxed commands have left that were killed with their process, and say so."""
         from gshtui.settings import paths
 
-        if self.host is not None:
-            return  # it has done so
         state = paths.state_dir(create=False)
         if not (state / "open-runs").is_dir():
             return
         from gshtui.guard.sandbox.open_run import clean_cut_off_runs, untold  # few are cut off
 
-        told = await asyncio.to_thread(clean_cut_off_runs, state)
+        told = [] if self.host is not None else await asyncio.to_thread(clean_cut_off_runs, state)  # it has done so
         if self.options.keeper or self.options.native is not None:  # nobody looks on
             await asyncio.to_thread(untold, state, told)
             return

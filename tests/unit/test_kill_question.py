@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from gshtui.commands.declaration import Invocation
+from gshtui.commands.declaration import Caller, Invocation
 from gshtui.fleet.commands.agent_lifecycle import AgentLifecycle
 from gshtui.fleet.core.agent_calls import KillAgent
 from gshtui.fleet.lifecycle.fleet import Fleet
@@ -30,7 +30,7 @@ class _Fleet:
 )
 async def test_a_kill_is_asked_about_only_where_something_is_lost(losses: list[str], now: bool, asks: bool) -> None:
     lifecycle = AgentLifecycle(cast("Fleet", _Fleet(losses)))
-    here = Invocation("user", Path("/"), Path("/"))
+    here = Invocation(Caller(), Path("/"), Path("/"))
     asked = await lifecycle.ask_kill(here, KillAgent(agent="0001", now=now))
     assert (asked is not None) is asks
     assert asked is None or asked.losses == tuple(losses)
