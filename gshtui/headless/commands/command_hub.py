@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
@@ -181,9 +182,10 @@ async def own_hub(loaded: Loaded) -> AsyncGenerator[OwnHub]:
     claim = KeeperClaim(loaded.settings.general.session_dir)
     try:
         await _acquire(claim)
-    except OSError:
-        if not claim.is_in_place():
-            raise  # it has the lock where the disk is full, and can read
+    except OSError as error:
+        # Where the disk is full it has the lock; where nothing can be written nobody needs one. It can read.
+        if error.errno != errno.EROFS and not claim.is_in_place():
+            raise
     own = OwnHub(loaded, claim)
     try:
         await own.start()

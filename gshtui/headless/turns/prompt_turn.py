@@ -35,8 +35,9 @@ _CODES: Mapping[str, int] = {
     "denied": exits.DENIED,
     "unreachable": exits.UNREACHABLE,
     "error": exits.ERROR,
+    "interrupted": exits.INTERRUPTED,
 }
-"""Of a request for which there was no turn."""
+"""Of a request for which there was no whole turn."""
 
 
 def prompt(

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 WIND_DOWN = 10.0
 """Seconds that an interrupted turn has to record what it has so far."""
-TurnEnd = Literal["finished", "printed", "usage", "denied", "unreachable", "error"]
-"""How it went: `finished` and `printed` as asked; the others: there was no turn, and the face was told why."""
+TurnEnd = Literal["finished", "printed", "usage", "denied", "unreachable", "error", "interrupted"]
+"""How it went: `finished` and `printed` as asked; `interrupted` by its face or the end of its hub; the others: there
+was no turn, and the face was told why.
+"""
 
 
 class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
