@@ -39,6 +39,8 @@ class HubUnavailable(ExpectedError):
         super().__init__(message, "Ask the person to run `gsh-tui hub stop`." if is_for_person else hint)
 
 
+FOR_PEOPLE = "only a person does this, and an agent runs it"
+"""Why it declines what may not be done for an agent."""
 OTHER_RECORD = "it has another record"
 """Why the hub of another record declines a face, which then asks the next."""
 
@@ -47,7 +49,7 @@ class HubDeclined(HubUnavailable):
     """It says why."""
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"The hub does not do this: {why}.", ANEW)
+        super().__init__(f"The hub does not do this: {why}.", "Ask the person to do it." if why == FOR_PEOPLE else ANEW)
         self.why = why
 
 

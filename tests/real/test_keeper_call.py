@@ -24,7 +24,7 @@ import pytest
 
 from gshtui import __version__
 from gshtui.cli.declared_forms import COMMANDS
-from gshtui.client.hub_greeting import OTHER_RECORD
+from gshtui.client.hub_greeting import FOR_PEOPLE, OTHER_RECORD, HubDeclined
 from gshtui.fleet.keeper.keeper import KeeperClaim, running_keeper
 from gshtui.settings import paths
 from gshtui.settings.paths import data_dir
@@ -405,7 +405,7 @@ for connected in greeted("command", 5.0):
 
 async def test_what_a_person_alone_may_do_is_not_done_for_an_agent(place: Place) -> None:
     await made(place)
-    for env, wanted in (({}, "its folder is gone"), ({"GSH_AGENT": "0002"}, "only a person agrees or answers")):
+    for env, wanted in (({}, "its folder is gone"), ({"GSH_AGENT": "0002"}, FOR_PEOPLE)):
         ran = await asyncio.to_thread(
             subprocess.run,
             [sys.executable, "-c", _ASKS],
@@ -416,6 +416,7 @@ async def test_what_a_person_alone_may_do_is_not_done_for_an_agent(place: Place)
             check=True,
         )
         assert wanted in ran.stdout, ran
+    assert HubDeclined(FOR_PEOPLE).hint == "Ask the person to do it."
 
 
 async def test_what_an_agents_command_starts_is_held_to_the_agents_mode(place: Place) -> None:

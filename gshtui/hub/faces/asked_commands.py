@@ -29,6 +29,7 @@ from gshtui.bus.events.hub_events import FaultReported
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.bus.loop_faults import in_words
 from gshtui.bus.wire import to_plain
+from gshtui.client.hub_greeting import FOR_PEOPLE
 from gshtui.client.window_protocol import Surroundings
 from gshtui.commands import execution
 from gshtui.commands.declaration import (
@@ -179,7 +180,7 @@ class AskedCommands(FaceHost):
 
     async def _answer(self, connection: HubConnection, request: CommandRequest) -> dict[str, Any]:
         declared = await asyncio.to_thread(_declared, request.declared) if request.declared else _LINE
-        agents = "only a person agrees or answers" if declared.form.for_person else ""
+        agents = FOR_PEOPLE if declared.form.for_person else ""
         if why := await self.stranger(connection, agents):
             raise Declined(why)
         if declared.form.needs_terminal and not (request.json or request.terminal):
