@@ -16,13 +16,11 @@ from tests.kit.tmux import eventually
 
 _PARTS = frozenset({"store", "shell"})
 _WHOLE = "\n# end\n"
-_AGAIN = 0.05
-"""Seconds between two attempts, while a hub comes or goes."""
 
 
 def ask(_words: list[str]) -> int:
     """Print what a question would bring along."""
-    print(asyncio.run(_asked()))
+    print(asyncio.run(eventually(_asked, until=lambda said: said is not None)))
     return 0
 
 
@@ -36,18 +34,16 @@ def _place() -> Path:
     return paths.runtime_dir() / "asked.sock"
 
 
-async def _asked() -> str:
-    while True:
-        with contextlib.suppress(OSError):
-            reader, writer = await asyncio.open_unix_connection(str(_place()))
-            said = (await reader.read()).decode()
-            writer.close()
-            if said.endswith(_WHOLE):
-                return said.removesuffix(_WHOLE)
-        async with running_hub(Path.cwd(), parts=_PARTS) as here:
-            if (said := await _recent(here)) is not None:
-                return said
-        await asyncio.sleep(_AGAIN)
+async def _asked() -> str | None:
+    """`None`: a hub comes or goes at this moment."""
+    with contextlib.suppress(OSError):
+        reader, writer = await asyncio.open_unix_connection(str(_place()))
+        said = (await reader.read()).decode()
+        writer.close()
+        if said.endswith(_WHOLE):
+            return said.removesuffix(_WHOLE)
+    async with running_hub(Path.cwd(), parts=_PARTS) as here:
+        return await _recent(here)
 
 
 async def _recent(here: Hub) -> str | None:
