@@ -76,6 +76,14 @@ def test_a_command_of_the_agents_program_is_a_prompt_unless_we_have_one_of_its_n
     assert route("/tidies", COMMANDS, program) == ToLanguage("tidies")
 
 
+@pytest.mark.parametrize("text", ["exit", "usage", "model name=opus"])
+def test_a_bare_name_that_is_typed_into_a_program_is_the_programs(text: str) -> None:
+    commands = {"exit": frozenset[str](), "usage": frozenset[str](), "model": frozenset({"name"})}
+    assert route(text, commands) == ToLanguage(text)
+    assert route(text, commands, typed=True) == ToAgent(text)
+    assert route(f"/{text}", commands, typed=True) == ToLanguage(text)
+
+
 def test_a_command_that_needs_a_terminal_goes_to_the_shared_shell() -> None:
     target = route("! vim a.txt", COMMANDS)
     assert target == ToShell("vim a.txt")

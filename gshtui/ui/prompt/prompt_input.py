@@ -251,7 +251,7 @@ class PromptInput(FoldingArea):
 
     @property
     def _is_prompt(self) -> bool:
-        target = route(self.value, self.commands, self.addressee.offers)
+        target = route(self.value, self.commands, self.addressee.offers, typed=self.addressee.program)
         return not self.addressee.call and isinstance(target, ToAgent | NothingToSend)
 
     @property
@@ -501,7 +501,7 @@ class PromptInput(FoldingArea):
 
     def send_to(self, text: str, addressee: Addressee) -> bool:
         """Send this; False: it can't be, and the person knows why."""
-        target = route(text, self.commands, addressee.offers)
+        target = route(text, self.commands, addressee.offers, typed=addressee.program)
         if isinstance(target, ToAgent) and addressee.ended and not addressee.call:
             target = NothingToSend(f"{addressee.gone}.")  # what was written stays
         if isinstance(target, NothingToSend):

@@ -139,7 +139,9 @@ class NothingToSend(msgspec.Struct, frozen=True):
 Route = ToAgent | ToLanguage | ToLog | ToShell | NothingToSend
 
 
-def route(text: str, commands: Commands, program: Callable[[str], bool] = lambda _: False) -> Route:
+def route(
+    text: str, commands: Commands, program: Callable[[str], bool] = lambda _: False, *, typed: bool = False
+) -> Route:
     """Decide where the text goes.
 
     `/name …` is a command, even an unknown one, so that a typo is reported and not sent to a model; a path such as
@@ -148,7 +150,7 @@ def route(text: str, commands: Commands, program: Callable[[str], bool] = lambda
     `# …` is a note for the shell log; a longer text that starts this way is a prompt with a heading.
     A command that only the agent's program has (`program`) is a prompt to it; `//name` means the program's in any case.
     Everything else is a prompt, unless it is one line with only a command's name, or the name followed by one of the
-    command's parameters as `key=value`.
+    command's parameters as `key=value`; what is `typed` into a program's terminal may be a command there.
     """
     body = text.strip()
     if not body:
@@ -162,7 +164,7 @@ def route(text: str, commands: Commands, program: Callable[[str], bool] = lambda
         return _bang(body[1:].strip()) if body[1:2] != "!" else _bang(body[2:].strip(), " sandbox=true")
     if body.startswith("# ") and "\n" not in body:
         return ToLog(body[2:].strip())
-    return ToLanguage(body) if _reads_as_command(body, commands) else ToAgent(text)
+    return ToLanguage(body) if not typed and _reads_as_command(body, commands) else ToAgent(text)
 
 
 def sent_as(target: ToAgent | ToLanguage | ToLog | ToShell, addressee: Addressee, project: Path) -> Message:

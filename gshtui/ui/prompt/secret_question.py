@@ -81,7 +81,7 @@ def _whom(prompt: AskingInput) -> str:
     if prompt.editing:
         return f"to {prompt.drafts.name_of(prompt.whose)}"
     addressee = prompt.addressee
-    if not isinstance(route(prompt.value, prompt.commands, addressee.offers), ToAgent):
+    if not isinstance(route(prompt.value, prompt.commands, addressee.offers, typed=addressee.program), ToAgent):
         return ""
     return f"{'in' if addressee.call else 'to'} {addressee.known_as}"
 
