@@ -204,7 +204,8 @@ def test_the_version_of_a_program_is_told_where_it_was_never_seen(project: Path,
     explained = run_gsh("agent", "explain", "1", "--json", cwd=project).json
     assert (explained["version"], explained["program"], explained["agent"]) == ("99.0.1", "claude", "0001")
     assert {"hook", "record", "screen"} <= {one["source"] for one in explained["silent"]}
-    assert [one["source"] for one in explained["sources"] if one["taken"]] == [explained["source"]]
+    taken = [one["source"] for one in explained["sources"] if one["taken"]]
+    assert (taken or ["spawn"]) == [explained["source"]], "on a slow machine it has only just begun"
     shown = run_gsh("agent", "explain", "1", cwd=project).out
     assert "Program: claude 99.0.1 (rules seen to " in shown
     assert explained["files"][0].endswith("profiles/claude.toml") and f"- {explained['files'][0]}" in shown

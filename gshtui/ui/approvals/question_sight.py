@@ -88,10 +88,11 @@ class QuestionSight:
 
     def report_change(self, request: ApprovalRequested | None) -> None:
         """Tell the tab of which call the panel shows the whole change; `None`: of none, since it is not open."""
-        view, screen = self._view, self._panel.screen
+        screen, call = self._panel.screen, ""
         screen.set_class(request is not None and screen.size.height < _PIECES, "-answering")
-        whole = view.display and not (view.above or view.hidden)
-        call = request.call if whole and request is not None and request.diff else ""
+        if request is not None and request.diff:
+            view = self._view
+            call = request.call if view.display and not (view.above or view.hidden) else ""
         if call != self._opened:
             self._opened = call
             self._above.opens(call)
